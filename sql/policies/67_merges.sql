@@ -129,6 +129,9 @@ begin
   perform app.clear_member(member.id);
   begin
     delete from app.members as m where m.id = member.id;
+    if not found then
+      raise exception using errcode = 'ME001', message = 'the policies let only an Admin delete the member', detail = caller;
+    end if;
   -- The second since PostgreSQL 18.
   exception when foreign_key_violation or restrict_violation then
     raise exception using errcode = 'ME003', message = 'rows of the club name the member', detail = caller;
@@ -136,7 +139,7 @@ begin
 end
 $$;
 comment on function app.delete_member(uuid) is
-  'Deletes a member without a login whom no row names. Waits for transactions that write such a row. Clears the titles of events about the member, and deletes the stored responses of the club, because any may contain the member. Raises the first that applies: ME001 no such member, or an erased one; ME002 the member has a login; ME003 a row names the member.';
+  'Deletes a member without a login whom no row names. Waits for transactions that write such a row. Clears the titles of events about the member, and deletes the stored responses of the club, because any may contain the member. Raises the first that applies: ME001 no such member, an erased one, or the caller is not an Admin; ME002 the member has a login; ME003 a row names the member.';
 grant execute on function app.delete_member(uuid) to club_api;
 
 create or replace function app.merge_members(member_id uuid, into_id uuid) returns app.members
@@ -222,7 +225,7 @@ begin
 end
 $$;
 comment on function app.merge_members(uuid, uuid) is
-  'Makes what names a member without a login name another member, deletes the first, and returns the second, who gets the reference unless they have one. What moves keeps its id, its creator and the times at which it was created or recorded. Where both are signed up or wait, one of them stays: a signup rather than a wait, the signup of the second, the earlier wait. Clears the titles of events about the member, and deletes the stored responses of the club. Raises the first that applies: ME001 no such member, an erased one, or the caller is no Admin; ME002 the member has a login; ME004 the second is unknown, the same, or has left or was erased; ME005 both have a record of attendance of one shift; TK004 or AT001 what moves has the last version there is; 40001 with the constraint member_in_use, a row was written meanwhile that names the member, which another attempt moves, or a table does that this function does not know.';
+  'Makes what names a member without a login name another member, deletes the first, and returns the second, who gets the reference unless they have one. What moves keeps its id, its creator and the times at which it was created or recorded. Where both are signed up or wait, one of them stays: a signup rather than a wait, the signup of the second, the earlier wait. Clears the titles of events about the member, and deletes the stored responses of the club. Raises the first that applies: ME001 no such member, an erased one, or the caller is not an Admin; ME002 the member has a login; ME004 the second is unknown, the same, or has left or was erased; ME005 both have a record of attendance of one shift; TK004 or AT001 what moves has the last version there is; 40001 with the constraint member_in_use, a row was written meanwhile that names the member, which another attempt moves, or a table does that this function does not know.';
 grant execute on function app.merge_members(uuid, uuid) to club_api;
 
 set local role club_owner;

@@ -58,16 +58,34 @@ create policy calendar_links_membership_end on app.calendar_links for delete to 
   using ((select app.role()) >= 'Admin');
 comment on policy calendar_links_membership_end on app.calendar_links is 'Admins who end a membership delete the calendar link of the member.';
 
+create or replace function app.shifts_to_come(member_id uuid) returns uuid[]
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+as $$
+declare
+  shift_ids constant uuid[] := array(
+    select signup.shift_id from app.shift_signups as signup where signup.member_id = shifts_to_come.member_id
+    union
+    select wait.shift_id from app.shift_waits as wait where wait.member_id = shifts_to_come.member_id
+  );
+begin
+  return array(select s.id from app.shifts as s where s.id = any (shift_ids) and s.starts_at > clock_timestamp());
+end
+$$;
+comment on function app.shifts_to_come(uuid) is 'The shifts that have not started and in which a member has a signup or a wait.';
+grant execute on function app.shifts_to_come(uuid) to club_membership;
+
 set local role club_membership;
 
 create or replace function app.set_membership(member_id uuid, status text) returns app.members
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+-- Planned for its values, as app.merge_members.
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 declare
   caller constant jsonb := jsonb_build_object('memberId', app.member_id());
   leaves constant boolean := status = 'Left';
   member app.members;
   at timestamptz;
+  shift_ids uuid[];
 begin
   -- One change of a membership at a time, and no erasure beside it.
   select * into member from app.members as m where m.id = set_membership.member_id and m.erased_at is null for no key update;
@@ -82,14 +100,8 @@ begin
   end if;
   if leaves then
     -- The shifts first, see 61_signups.sql.
-    perform from app.shifts as s
-    where s.starts_at > now() and s.id in (
-      select signup.shift_id from app.shift_signups as signup where signup.member_id = member.id
-      union all
-      select wait.shift_id from app.shift_waits as wait where wait.member_id = member.id
-    )
-    order by s.id
-    for no key update;
+    shift_ids := app.shifts_to_come(member.id);
+    perform from app.shifts as s where s.id = any (shift_ids) order by s.id for no key update;
     -- Waits for the requests that have written a row of the member, and lets no other write one until the end. What they have written is
     -- deleted below.
     perform from app.members as m where m.id = member.id for update;
@@ -101,10 +113,9 @@ begin
   where m.id = member.id
   returning * into member;
   if leaves then
-    delete from app.shift_waits as wait using app.shifts as s
-    where wait.member_id = member.id and s.id = wait.shift_id and s.starts_at > at;
-    delete from app.shift_signups as signup using app.shifts as s
-    where signup.member_id = member.id and s.id = signup.shift_id and s.starts_at > at;
+    shift_ids := app.shifts_to_come(member.id);
+    delete from app.shift_waits as wait where wait.member_id = member.id and wait.shift_id = any (shift_ids);
+    delete from app.shift_signups as signup where signup.member_id = member.id and signup.shift_id = any (shift_ids);
     delete from app.calendar_links as link where link.member_id = member.id;
   end if;
   return member;

@@ -53,6 +53,9 @@ const BY_POLICY = 'ExecWithCheckOptions';
 /** The foreign key from each table to app.clubs: the club was removed while the request ran. */
 const TO_CLUB = /_club_fkey$/;
 
+/** The foreign keys to app.members: with X-Test-UserId, the member was deleted while the request ran. */
+const TO_MEMBER = /_(member|created_by|recorded_by)_fkey$/;
+
 const UNKNOWN_OUTCOME =
   'The connection to the database was lost, so it is unknown whether the change was made. With the same Idempotency-Key or ' +
   'version, try again after the seconds in Retry-After; without one, look first whether it was made.';
@@ -105,7 +108,10 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
     return new Problem(raised, detail === undefined ? members : { ...members, detail });
   }
   const violated = catalogue.ofConstraint(constraint);
-  const isUnavailable = UNAVAILABLE.has(code) || UNAVAILABLE_CLASSES.includes(code.slice(0, 2));
+  const isUnavailable =
+    UNAVAILABLE.has(code) ||
+    UNAVAILABLE_CLASSES.includes(code.slice(0, 2)) ||
+    (code === SQLSTATE.FOREIGN_KEY_VIOLATION && TO_MEMBER.test(constraint));
   return violated === undefined && !isUnavailable ? undefined : new Problem(violated ?? serviceUnavailable);
 }
 

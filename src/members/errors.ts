@@ -22,11 +22,13 @@ export const memberHasLogin = defineError({
   status: 409,
   title: 'Member has a login',
   detail:
-    'This member has a login: their token has the name and the e-mail address. Only the reference can be changed.',
+    'This member has a login, and their token has the name and the e-mail address. Only the reference of such a member can be changed; they are not deleted or merged.',
   meaning:
     'The member has used the service. The name and the e-mail address come from their token, and only a member without a login is changed, ' +
     'deleted or merged.',
-  fix: 'Change the name or the e-mail address at the identity provider. Send only `reference` to change that.',
+  fix:
+    'Change the name or the e-mail address at the identity provider, and the `reference` by a PATCH of nothing else. If the person has left, ' +
+    'end the membership instead of deleting the member.',
   sqlState: 'ME002',
   example: { request: `PATCH /api/members/${BEN.id}` },
 });
@@ -49,7 +51,7 @@ export const ownMembership = defineError({
   title: 'Own membership',
   detail: 'This is your own membership. Another Admin of the club can change it.',
   meaning: 'An Admin ends and renews the memberships of other members only, so that a club keeps an Admin.',
-  fix: 'Ask another Admin. If there is none, give somebody else the role at the identity provider first.',
+  fix: 'Ask another Admin. If there is none, give another member the role at the identity provider first.',
   sqlState: 'ME007',
   example: { request: `PUT /api/members/${ANNA.id}/membership` },
 });
@@ -59,10 +61,12 @@ export const memberInUse = defineError({
   status: 409,
   title: 'Member in use',
   detail:
-    'Something of this club, such as a signup or a task, names this member. Merge the member into another one instead.',
+    'Something of this club, such as a signup or a task, names this member. Delete what names the member, or merge the member into another one.',
   meaning:
     'Something of the club names the member: a signup, a wait, a record of attendance, a task or a shift.',
-  fix: 'Delete what names the member, or merge the member into another one.',
+  fix:
+    'Delete what names the member, or merge the member into another one. If a merge gets this response, something was written meanwhile: ' +
+    'send it again.',
   sqlState: 'ME003',
   // A merge: a row of a table that it does not know.
   constraint: 'member_in_use',

@@ -1,7 +1,11 @@
 import t from 'tap';
 import { ConfigurationError, readServerConfig } from '../../src/config.js';
+import { withClient } from '../../src/deploy/client.js';
 import { nextOf } from '../setup/paging.js';
+import { refused } from '../setup/send.js';
 import { startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const service = await startService(t, { testUserHeader: true });
 const plain = await startService(t);
@@ -92,6 +96,24 @@ t.test('a cursor of “me” is valid for the member in the header, whoever send
   const refused = { status: 400, body: { code: 'invalid_cursor' } };
   t.match(await anna.get(next, acting(other)), refused, 'another member');
   t.match(await anna.get(next), refused, 'the caller');
+});
+
+t.test('a member who is deleted while a request is sent for them gets a 503, and then the 403', async (t) => {
+  const admin = service.as('admin', 'Admin', north);
+  const { id } = (await admin.post('/api/members', { displayName: 'Ida' })).body;
+  const shift = (await admin.post('/api/shifts', shiftRequest())).body;
+  const signUp = () => admin.post(`/api/shifts/${shift.id}/signup`, undefined, acting(id));
+  const deleted = await withClient(service.db.adminUrl, async (holder) => {
+    await holder.query('begin');
+    await holder.query('select from app.shifts where id = $1 for update', [shift.id]);
+    const signup = signUp();
+    await untilWaitingForLocks(service.db, 1, signup);
+    t.equal((await admin.delete(`/api/members/${id}`)).status, 204);
+    await holder.query('rollback');
+    return signup;
+  });
+  t.match(deleted, refused(503, 'service_unavailable'));
+  t.match(await signUp(), refused(403, 'tenant_forbidden'));
 });
 
 t.test('a value that is not a UUID is a 400', async (t) => {

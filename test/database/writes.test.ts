@@ -1,6 +1,6 @@
 import t from 'tap';
 import { growTables } from '../setup/catalog-rows.js';
-import { endpointsFor, makeRows, pathOf } from '../setup/endpoints.js';
+import { endpointsFor, makeRows, pathOf, SHIFT } from '../setup/endpoints.js';
 import { startService } from '../setup/service.js';
 import { until } from '../setup/wait.js';
 
@@ -71,15 +71,24 @@ t.test('what a write reads depends on the rows that it writes, and not on those 
     headers: headersOf('zoe'),
     body: undefined,
   };
+  const admin = service.as('ada', 'Admin', club);
+  // A member who leaves: the example of a membership is an active one.
+  const { id } = (await admin.post('/api/members', { displayName: 'Ida' })).body;
+  const shift = (await admin.post('/api/shifts', SHIFT)).body;
+  await admin.put(`/api/shifts/${shift.id}/signups/${id}`);
+  const leaving = {
+    method: 'PUT' as const,
+    url: `/api/members/${id}/membership`,
+    headers: headersOf('anna'),
+    body: { status: 'Left' },
+  };
   // A stored response, of which the others are copies.
-  await service
-    .as('ada', 'Admin', club)
-    .post('/api/tasks', { title: 'Mow' }, { 'idempotency-key': 'stored' });
+  await admin.post('/api/tasks', { title: 'Mow' }, { 'idempotency-key': 'stored' });
   await growTables(db, club, 20_000);
   await service.send('GET', '/api/members/me', { headers: headersOf('anna') });
 
   let before = await countRows();
-  for (const { method, url, headers, body } of [first, ...writes]) {
+  for (const { method, url, headers, body } of [first, leaving, ...writes]) {
     const { status } = await service.send(method, url, { headers, body });
     const after = await countRows();
     const counts = after.map(({ table, read, written }, index) => ({

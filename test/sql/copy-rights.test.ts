@@ -25,6 +25,11 @@ for (const [maker, makerId] of idOf) {
     }
   }
   await db.queryAsAdmin(
+    `insert into app.attendance (tenant_id, id, shift_id, member_id, shift_title, starts_at, ends_at, was_signed_up, status, recorded_by_id)
+     values ($1, gen_random_uuid(), gen_random_uuid(), $2, 'Row', now() - interval '1 hour', now(), false, 'Excused', $2)`,
+    [maker.clubId, makerId],
+  );
+  await db.queryAsAdmin(
     `insert into app.idempotency_keys (tenant_id, member_id, key, request) values ($1, $2, 'a key', sha256('a request'))`,
     [maker.clubId, makerId],
   );
@@ -57,6 +62,7 @@ t.test('club_copy sees what is about the caller, for an Admin what is about all,
     for (const [table, columns] of Object.entries({
       members: 'id',
       tasks: 'assignee_id, created_by_id',
+      attendance: 'member_id',
       events: 'member_id, actor_id',
       idempotency_keys: 'member_id',
     })) {
@@ -75,11 +81,12 @@ t.test('club_copy sees what is about the caller, for an Admin what is about all,
     for (const [name, value] of Object.entries({ tenant_id: clubId, member_id: member, role: caller.role })) {
       await copy.query(`select set_config('app.' || $1, $2, true)`, [name, value]);
     }
-    const own = { members: 1, tasks: 7, idempotency_keys: 1 };
-    const all = { members: 4, tasks: 16, idempotency_keys: 4 };
+    const own = { members: 1, tasks: 7, attendance: 1, idempotency_keys: 1 };
+    const all = { members: 4, tasks: 16, attendance: 4, idempotency_keys: 4 };
     const none = {
       'members of others': 0,
       'tasks of others': 0,
+      'attendance of others': 0,
       'events of others': 0,
       'idempotency_keys of others': 0,
     };

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Role } from '../../src/roles.js';
+import { isAtLeast, type Role } from '../../src/roles.js';
 import { makeDatabase } from '../setup/database.js';
 import { type Caller, connectAsRuntime, enter } from '../setup/runtime.js';
 
@@ -48,6 +48,37 @@ t.test('a caller creates and updates their own member row only, with the role of
     { external_user_id: 'nora', role: 'Viewer' },
   ]);
 });
+
+t.test(
+  'Managers change members without a login by functions, and only Admins remove them or end memberships',
+  async (t) => {
+    const enterIda = `insert into app.members (external_user_id, display_name, role) values (null, 'Ida', 'Member')`;
+    const manager: Caller = { clubId, subject: 'mara', role: 'Manager' };
+    await sql.join(manager);
+    t.equal((await sql.run(anna, enterIda)).code, '42501');
+    t.equal((await sql.run(manager, enterIda)).code, 'ok');
+    const [ida] = await db.queryAsAdmin(`select id from app.members where display_name = 'Ida'`);
+    for (const [call, least] of [
+      [`app.patch_member($1, '{"reference": "7"}')`, 'Manager'],
+      [`app.set_membership($1, 'Left')`, 'Admin'],
+      [`app.set_membership($1, 'Active')`, 'Admin'],
+      [`app.merge_members($1, '${annaId}')`, 'Admin'],
+      ['app.delete_member($1)', 'Admin'],
+    ] as const) {
+      for (const caller of [anna, manager, admin]) {
+        const may = isAtLeast(caller.role, least);
+        await sql.client.query('begin');
+        await sql.client.query(`select from ${enter(caller)}`);
+        const result = await sql.client.query(`select ${call}`, [ida?.id]).then(
+          () => 'ok',
+          ({ code }: { code: string }) => code,
+        );
+        await sql.client.query('rollback');
+        t.equal(result, may ? 'ok' : 'ME001', `${caller.role}: ${call}`);
+      }
+    }
+  },
+);
 
 t.test(
   'app.enter says whether a token changes the member, and app.sync_member writes no older token',
