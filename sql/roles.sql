@@ -40,7 +40,7 @@ begin
       ('club_membership', 'nologin', 'capability', 'Owns app.set_membership, by which Admins end and renew memberships: the policies of club_secretary let Managers pass.'),
       ('club_places', 'nologin', 'capability', 'Owns the trigger functions that count signups and waits and give a free place to the first of the queue. Its policies ask for no role in the club, because any caller may free a place. app.erase_member calls app.withdraw_waits.'),
       ('club_calendar', 'nologin', 'capability', 'Owns app.read_calendar: a calendar link has no role in the club, so no policy of club_api lets it read. Sees one link, the signups of its member and their shifts.'),
-      ('club_copy', 'nologin', 'capability', 'Owns app.read_member_data: no policy of club_api lets a Viewer read tasks, attendance and events, and nobody stored responses. Sees what is about the caller''s own member, and for an Admin what is about any member of the club.'),
+      ('club_copy', 'nologin', 'capability', 'Owns app.read_member_data: the policies of club_api let a Viewer read no tasks, attendance and events, and no role read stored responses. Sees what is about the caller''s own member, and for an Admin what is about any member of the club.'),
       ('club_operator', 'nologin', 'capability', 'Owns the functions for operators, such as app.provision_club.')
     ) as role (name, login, purpose, why)
   loop

@@ -15,7 +15,7 @@ export interface Members {
   get(id: string, options?: CallOptions): Promise<MemberDto>;
   /** Your own member in this club. Your first request makes you a member. */
   me(options?: CallOptions): Promise<MemberDto>;
-  /** Enters a member without a login. For Managers, as those below. */
+  /** Enters a member without a login. For Managers, as `import` and `update`. */
   create(member: CreateMemberRequest, options?: CreateOptions): Promise<MemberDto>;
   /** Enters up to 200 members without a login, all or none. It returns a member whose `reference` exists unchanged, so it can be repeated. */
   import(members: ImportedMember[], options?: CreateOptions): Promise<MemberDto[]>;

@@ -21,7 +21,7 @@ comment on column app.events.sequence is 'The number in the club, in the order o
 comment on column app.events.type is 'The kind of the subject and what was done, such as task.created.';
 comment on column app.events.at is 'When the change was made. It may run backwards from one number to the next.';
 comment on column app.events.subject_id is 'The row that was changed; of a signup its shift. The id of a member stays when they are erased.';
-comment on column app.events.subject_title is 'The title of a deleted row. Null if it has none, and once the member was erased who deleted it or whom it was about.';
+comment on column app.events.subject_title is 'The title of a deleted row. Null if it has none, once the member was erased who deleted it or whom it was about, and once the member whom it was about was deleted or merged.';
 comment on column app.events.actor_id is 'The member who made the change; null for SQL outside of a request. Stays when the member is erased: events have no personal data but ids.';
 comment on column app.events.member_id is 'The member whom the change is about. Stays when the member is erased.';
 comment on column app.events.changes is 'The changed fields whose values are shown, with the values before and after. The ids of members stay when they are erased.';

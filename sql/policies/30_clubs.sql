@@ -2,8 +2,8 @@
 --
 -- The key of a club is its id, so its floor compares id; every other table compares tenant_id.
 -- A request reads only its own club. app.my_clubs lists the clubs of a token before the caller chooses one, without those that
--- the caller has left; its role, club_directory, sees exactly the clubs of the token and the caller's memberships in them. An operator creates clubs with app.provision_club and finds their ids with
--- app.list_clubs; HTTP has no such operation.
+-- the caller has left; its role, club_directory, sees exactly the clubs of the token and the caller's memberships in them. An
+-- operator creates clubs with app.provision_club and finds their ids with app.list_clubs; HTTP has no such operation.
 
 comment on schema app is 'The Club Management Service: tables under row-level security, and the functions of requests.';
 comment on type app.club_role is 'The roles of a caller in a club, in order: Viewer < Member < Manager < Admin.';

@@ -1,7 +1,7 @@
 -- Members: people in a club.
 --
--- A user's first request in a club creates the member. Only that user creates or updates the row:
--- app.sync_member writes the name, e-mail address and role from the token of this request.
+-- A user's first request in a club creates the member. Only that user writes the name,
+-- e-mail address and role of the row: app.sync_member does, from the token of this request.
 --
 -- Managers enter members without a login: rows without a subject, which no token can have. app.patch_member belongs to club_secretary. It
 -- changes the name and the e-mail address of members without a login, and the reference of any member.

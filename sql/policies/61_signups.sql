@@ -9,7 +9,7 @@
 --
 -- app.lock_shift, app.require_not_started, app.take_place and app.free_place have the rules of both, app.require_open those of members
 -- alone. They run with the rights of the role that calls them. Every change of the signups or records of a shift locks the row of the
--- shift first; another order could deadlock. clock_timestamp() is read after the lock, and once: now() is the start of the transaction,
+-- shift first; another order could deadlock. Who ends a membership or merges members locks their rows before. clock_timestamp() is read after the lock, and once: now() is the start of the transaction,
 -- possibly long before it got the lock, and a second reading could be after the start of the shift.
 --
 -- The detail of their errors is JSON with the caller's member id, for the log of the service.

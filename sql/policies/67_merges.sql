@@ -1,7 +1,7 @@
 -- Deletions and merges: members without a login who go.
 --
--- app.delete_member and app.merge_members belong to club_secretary. What a member is named by keeps them: the foreign keys to app.members
--- decide, so a deletion needs no line here for a table that comes later. A merge moves the rows that name the member by UPDATE, so that
+-- app.delete_member and app.merge_members belong to club_secretary. A member whom a row names is not deleted: the foreign keys to
+-- app.members refuse it, for every table. A merge moves the rows that name the member by UPDATE, so that
 -- they keep their id and their times; it is refused where a table names the member that it does not know.
 --
 -- A merge locks the members, then the shifts of what it moves, each in the order of their ids, and deletes the member last. Others lock

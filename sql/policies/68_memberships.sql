@@ -1,8 +1,8 @@
 -- Memberships: who has left the club.
 --
 -- app.enter refuses who has left (20_context.sql): from the COMMIT on that ends a membership, no token gives its member a role in the club.
--- Requests under way finish. app.set_membership waits for those that have written a row of the member. Those that come later find
--- in app.recheck_member that the member has left.
+-- Requests under way finish. app.set_membership waits for those that have written a row of the member. Those that write a row later
+-- look for the member again, and are refused (app.recheck_member, app.require_member, and requireMember of calendar links).
 --
 -- app.set_membership belongs to club_membership: no policy of club_api lets an Admin change the row, the signups and the waits of another
 -- member, and those of club_secretary let Managers pass.

@@ -10,7 +10,7 @@
 
 comment on table app.idempotency_keys is 'Stored responses of requests with an Idempotency-Key, for 24 hours.';
 comment on column app.idempotency_keys.request is 'SHA-256 of the request. The same key for another request is an error.';
-comment on column app.idempotency_keys.body is 'The body of the response, as it was sent. Deleted when a member of the club is erased, because it may contain the member.';
+comment on column app.idempotency_keys.body is 'The body of the response, as it was sent. Deleted when a member of the club is erased, deleted or merged, because it may contain the member.';
 
 alter table app.idempotency_keys alter column tenant_id set default app.tenant_id();
 alter table app.idempotency_keys alter column member_id set default app.member_id();

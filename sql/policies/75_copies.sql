@@ -2,7 +2,7 @@
 --
 -- The service reads it with one statement. The policies of club_api show it what every role reads: members, shifts and signups, one's own
 -- waits and calendar link. The rest comes from app.read_member_data, which belongs to club_copy: a Viewer has tasks, records of attendance
--- and events too, and nobody reads stored responses by the policies of club_api.
+-- and events too, and the policies of club_api let no role read stored responses.
 --
 -- The policies of club_copy have the rule: every role reads what is about their own member, an Admin what is about any member.
 

@@ -18,7 +18,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listHours',
         summary: 'List the hours of members',
         description:
-          'In pages: the header Link has the URL of the next page. Every member has a row; a former member only if they attended. A Manager reads all, a Member their own.',
+          'In pages: the header Link has the URL of the next page. Every member has a row; one who has left or was erased only if they attended. A Manager reads all, a Member their own.',
         querystring: HoursQuery,
         errors: [invalidCursor],
         ...pageOf(Named(HoursDto)),

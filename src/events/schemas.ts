@@ -55,7 +55,7 @@ export const EventDto = (types: readonly string[]) =>
       subjectTitle: Nullable(
         Type.String({
           description:
-            'Of what was deleted, such as a task or a shift. Null if it has none, and once a member was erased who deleted it or whom it was about.',
+            'Of what was deleted, such as a task or a shift. Null if it has none, once a member was erased who deleted it or whom it was about, and once a member whom it was about was deleted or merged.',
         }),
       ),
       actorId: Nullable({ ...Id(), description: 'The member who made the change; null: an operator.' }),

@@ -9,6 +9,7 @@ import type {
   MEMBER_STATUSES,
   MemberDto,
   MemberListQuery,
+  MergeMembersRequest,
   SetMembershipRequest,
   UpdateMemberRequest,
 } from './schemas.js';
@@ -113,7 +114,7 @@ export function deleteMember(id: string): Query<object> {
 }
 
 /** Merges a member without a login into another one, and returns that one. app.merge_members raises errors as SQLSTATEs. */
-export function mergeMembers(id: string, into: string): Query<MemberDto> {
+export function mergeMembers(id: string, { into }: MergeMembersRequest): Query<MemberDto> {
   return sql`select ${columns} from app.merge_members(${id}, ${into})`;
 }
 

@@ -119,7 +119,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Enter a member without a login',
         description:
           'Managers sign the member up, assign tasks to them and record their attendance. A person who logs in later is another member: ' +
-          'an e-mail address connects nobody to a login.',
+          'an e-mail address is not compared.',
         querystring: NoQuery,
         body: Named(CreateMemberRequest),
         errors: [errors.memberReferenceTaken],
@@ -270,7 +270,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { params, body } = request;
       return reply.create<MemberDto>(async (tx) => ({
         status: 200,
-        body: onlyRow(await tx.json<MemberDto>(asJson(mergeMembers(params.id, body.into)))),
+        body: onlyRow(await tx.json<MemberDto>(asJson(mergeMembers(params.id, body)))),
       }));
     },
   );

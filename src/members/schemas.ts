@@ -165,10 +165,12 @@ export const SetMembershipRequest = Strict(
   { $id: 'SetMembershipRequest', examples: [{ status: 'Active' }, { status: 'Left' }] },
 );
 export type SetMembershipRequest = Static<typeof SetMembershipRequest>;
+
 export const MergeMembersRequest = Strict(
   { into: { ...Id(), description: 'The id of the member who gets what names the other one.' } },
   { $id: 'MergeMembersRequest', examples: [{ into: ANNA.id }] },
 );
+export type MergeMembersRequest = Static<typeof MergeMembersRequest>;
 
 export const MEMBER_SORT = 'displayName';
 export const MEMBER_SORTS = ['displayName', 'joinedAt'] as const;

@@ -113,8 +113,8 @@ export const assigneeNotMember = defineError({
   meaning:
     'No member of this club has this id, or the member has left or was erased. `assigneeId` is not the user id of the identity provider.',
   fix:
-    'Take an `id` from `GET /api/members`. A person becomes a member with their first request in the club, so they may ' +
-    'have to sign in once.',
+    'Take an `id` from `GET /api/members`. A person becomes a member with their first request in the club, ' +
+    'or a Manager enters them.',
   constraint: 'tasks_assignee_fkey',
   sqlState: 'TK007',
   example: { request: 'POST /api/tasks' },

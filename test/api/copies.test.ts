@@ -30,7 +30,7 @@ async function described(path: string, rows: Record<string, unknown>[]) {
   );
 }
 
-/** Those rows of a list that the member created, for whoever reads the list. */
+/** Those rows of a list that the member created, for each reader of the list. */
 async function createdIn(person: Person, path: string) {
   const rows = await walk(person, path);
   const details = await Promise.all(rows.map(async (row) => (await admin.get(`${path}/${row.id}`)).body));

@@ -94,7 +94,7 @@ t.test('an Admin ends a membership and renews it; the same status changes nothin
   }
 });
 
-t.test('an unknown or erased member is a 404, one’s own membership a 409, whatever the status', async (t) => {
+t.test('an unknown or erased member is a 404, one’s own membership a 409, with any status', async (t) => {
   const erased = await newcomer();
   await erase(erased.id);
   const stranger = await service.as('sam', 'Member', south).memberId();
@@ -112,74 +112,63 @@ t.test('an unknown or erased member is a 404, one’s own membership a 409, what
   }
 });
 
-t.test(
-  'who has left is refused by every process, whatever the token says, until they are back',
-  async (t) => {
-    const person = await newcomer('Admin');
-    const other = await startService(t, {}, async () => ({
-      url: withoutTimeLimits(db.url),
-      size: 2,
-      prepare: true,
-      readsPerConnection: 8,
-    }));
-    const elsewhere = other.as(person.sub, 'Admin', north);
-    const task = { title: 'Mow' };
-    const key = { 'idempotency-key': 'before the end' };
-    t.equal((await person.post('/api/tasks', task, key)).status, 201);
-    const signup = (await makeShift()).signup;
-    t.equal((await person.post(signup, undefined, key)).status, 422);
-    t.equal((await person.post(signup, undefined, { 'idempotency-key': 'a signup' })).status, 201);
-    t.equal((await elsewhere.get('/api/members/me')).status, 200);
-    const before = (await person.leave()).body;
+t.test('who has left is refused by every process, even with a new token, until they are back', async (t) => {
+  const person = await newcomer('Admin');
+  const other = await startService(t, {}, async () => ({
+    url: withoutTimeLimits(db.url),
+    size: 2,
+    prepare: true,
+    readsPerConnection: 8,
+  }));
+  const elsewhere = other.as(person.sub, 'Admin', north);
+  const task = { title: 'Mow' };
+  const key = { 'idempotency-key': 'before the end' };
+  t.equal((await person.post('/api/tasks', task, key)).status, 201);
+  const signup = (await makeShift()).signup;
+  t.equal((await person.post(signup, undefined, key)).status, 422);
+  t.equal((await person.post(signup, undefined, { 'idempotency-key': 'a signup' })).status, 201);
+  t.equal((await elsewhere.get('/api/members/me')).status, 200);
+  const before = (await person.leave()).body;
 
-    const renamed = {
-      name: 'Another Name',
-      email: 'another@example.org',
-      iat: Math.floor(Date.now() / 1_000) + 5,
-    };
-    for (const caller of [
-      person,
-      elsewhere,
-      service.as(person.sub, 'Admin', north, renamed),
-      other.as(person.sub, 'Viewer', north, renamed),
-    ]) {
-      // A read that shares its connection, one that does not, a call and a transaction.
-      t.match(await caller.get('/api/members/me'), ENDED);
-      t.match(await caller.get('/api/clubs/current'), ENDED);
-    }
-    for (const caller of [person, elsewhere]) {
-      t.match(await caller.get('/api/hours'), ENDED);
-      t.match(await caller.post(signup), ENDED);
-      t.match(await caller.post('/api/tasks', task), ENDED);
-      t.match(await caller.post('/api/tasks', task, key), ENDED, 'a stored response of a transaction');
-      t.match(
-        await caller.post(signup, undefined, { 'idempotency-key': 'a signup' }),
-        ENDED,
-        'and of a call',
-      );
-      t.match(await caller.put(`/api/members/${person.id}/membership`, { status: 'Active' }), ENDED);
-      t.match(
-        await caller.get('/api/tasks?limit=0'),
-        refused(400, 'invalid_parameter'),
-        'before the database',
-      );
-    }
-    const [mine, foreign] = await Promise.all([
-      Promise.all(Array.from({ length: 20 }, () => elsewhere.get('/api/shifts'))),
-      Promise.all(Array.from({ length: 20 }, () => other.as('mara', 'Manager', north).get('/api/shifts'))),
-    ]);
-    t.ok(mine.every(({ status }) => status === 403) && foreign.every(({ status }) => status === 200));
-    t.same((await ada.get(`/api/members/${person.id}`)).body, before, 'nothing of the member has changed');
-    t.equal((await service.as(person.sub, 'Member', south).get('/api/tasks')).status, 200, 'another club');
+  const renamed = {
+    name: 'Another Name',
+    email: 'another@example.org',
+    iat: Math.floor(Date.now() / 1_000) + 5,
+  };
+  for (const caller of [
+    person,
+    elsewhere,
+    service.as(person.sub, 'Admin', north, renamed),
+    other.as(person.sub, 'Viewer', north, renamed),
+  ]) {
+    // A read that shares its connection, one that does not, a call and a transaction.
+    t.match(await caller.get('/api/members/me'), ENDED);
+    t.match(await caller.get('/api/clubs/current'), ENDED);
+  }
+  for (const caller of [person, elsewhere]) {
+    t.match(await caller.get('/api/hours'), ENDED);
+    t.match(await caller.post(signup), ENDED);
+    t.match(await caller.post('/api/tasks', task), ENDED);
+    t.match(await caller.post('/api/tasks', task, key), ENDED, 'a stored response of a transaction');
+    t.match(await caller.post(signup, undefined, { 'idempotency-key': 'a signup' }), ENDED, 'and of a call');
+    t.match(await caller.put(`/api/members/${person.id}/membership`, { status: 'Active' }), ENDED);
+    t.match(await caller.get('/api/tasks?limit=0'), refused(400, 'invalid_parameter'), 'before the database');
+  }
+  const [mine, foreign] = await Promise.all([
+    Promise.all(Array.from({ length: 20 }, () => elsewhere.get('/api/shifts'))),
+    Promise.all(Array.from({ length: 20 }, () => other.as('mara', 'Manager', north).get('/api/shifts'))),
+  ]);
+  t.ok(mine.every(({ status }) => status === 403) && foreign.every(({ status }) => status === 200));
+  t.same((await ada.get(`/api/members/${person.id}`)).body, before, 'nothing of the member has changed');
+  t.equal((await service.as(person.sub, 'Member', south).get('/api/tasks')).status, 200, 'another club');
 
-    await person.comeBack();
-    t.equal((await elsewhere.post('/api/tasks', task)).status, 201);
-    t.match(await person.post('/api/tasks', task, key), {
-      status: 201,
-      headers: { 'idempotent-replayed': 'true' },
-    });
-  },
-);
+  await person.comeBack();
+  t.equal((await elsewhere.post('/api/tasks', task)).status, 201);
+  t.match(await person.post('/api/tasks', task, key), {
+    status: 201,
+    headers: { 'idempotent-replayed': 'true' },
+  });
+});
 
 t.test('app.enter refuses who has left, in raw SQL too', async (t) => {
   const person = await newcomer();
@@ -245,7 +234,7 @@ t.test('with a membership end the signups and waits at shifts to come, and the c
 
   const moved = await mara.put(pastFull.path, { ...pastFull.request, capacity: 2 });
   t.match(moved, { status: 200, body: { waitCount: 0, freeSlots: 1 } });
-  t.same((await peopleOf(pastFull.path))[1], [], 'a shift that is moved promotes nobody who has left');
+  t.same((await peopleOf(pastFull.path))[1], [], 'a shift that is moved promotes no member who has left');
 
   await leaver.comeBack();
   t.match(await leaver.get(taken.signup), refused(404, 'signup_not_found'), 'what went stays gone');
@@ -314,7 +303,7 @@ t.test(
   },
 );
 
-t.test('a value of a token makes nobody a member who has left', async (t) => {
+t.test('no value of a token makes its bearer a member who has left', async (t) => {
   const { id, sub, leave } = await newcomer();
   await leave();
   for (const other of [
@@ -437,7 +426,7 @@ const ALLOWED =
   /^(20[014]|403 membership_ended|4(04|09|22) (shift_full|shift_not_full|already_\w+|(signup|wait|member)_not_found)|503 service_unavailable)$/;
 
 /**
- * People sign up, wait and cancel, and a Manager enters them, until they are gone. Nobody is signed up or waits afterwards.
+ * People sign up, wait and cancel, and a Manager enters them, until they are gone. None of them is signed up or waits afterwards.
  *
  * @param end lets a member go: leaves or erases them
  */
@@ -490,7 +479,7 @@ async function race(t: Test, end: (id: string) => Promise<unknown>): Promise<voi
     return gone.has(member_id) && ['signup.created', 'wait.created'].includes(type) ? [type] : [];
   });
   t.equal(gone.size, CROWD);
-  t.same(after, [], 'nobody who is gone is signed up or waits afterwards');
+  t.same(after, [], 'no one who is gone is signed up or waits afterwards');
   for (const { id } of shifts) {
     const [counter, rows] = await countsOf(db, id);
     t.equal(counter, rows, 'every place taken is counted');

@@ -181,7 +181,7 @@ export interface components {
              * @description The task, shift, member or club; of a signup, a wait and of attendance the shift.
              */
             subjectId: string;
-            /** @description Of what was deleted, such as a task or a shift. Null if it has none, and once a member was erased who deleted it or whom it was about. */
+            /** @description Of what was deleted, such as a task or a shift. Null if it has none, once a member was erased who deleted it or whom it was about, and once a member whom it was about was deleted or merged. */
             subjectTitle: string | null;
             /**
              * Format: uuid
