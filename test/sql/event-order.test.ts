@@ -1,5 +1,6 @@
 import pg from 'pg';
 import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
 import { makeDatabase } from '../setup/database.js';
 import { eventsOf, lastSequence } from '../setup/events.js';
 import { type Caller, connectAsRuntime } from '../setup/runtime.js';
@@ -147,6 +148,27 @@ t.test(
       ),
     );
     t.same(new Set(codes), new Set(['ok']));
+
+    // Where it changed the last one first too, it waits for that one and holds the first.
+    const ordered = await db.queryAsAdmin<{ id: string }>(
+      'select id from unnest($1::uuid[]) as id order by uuid_hash_extended(id, 1)',
+      [clubs],
+    );
+    const [low = '', high = ''] = ordered.map(({ id }) => id);
+    const committed = await withClient(db.adminUrl, async (holder) => {
+      await holder.query('begin');
+      await holder.query('select pg_advisory_xact_lock(uuid_hash_extended($1, 1))', [high]);
+      const committing = asAdministrator(both([high, low]));
+      await untilWaitingForLocks(db, 1, committing);
+      const { rows } = await holder.query(
+        'select pg_try_advisory_xact_lock(uuid_hash_extended($1, 1)) as free',
+        [low],
+      );
+      t.same(rows, [{ free: false }]);
+      await holder.query('rollback');
+      return committing;
+    });
+    t.equal(committed, 'ok');
     for (const club of clubs) {
       await assertNoGap(club);
     }
