@@ -41,6 +41,8 @@ begin
       ('club_places', 'nologin', 'capability', 'Owns the trigger functions that count signups and waits and give a free place to the first of the queue. Its policies ask for no role in the club, because any caller may free a place. app.erase_member calls app.withdraw_waits.'),
       ('club_calendar', 'nologin', 'capability', 'Owns app.read_calendar: a calendar link has no role in the club, so no policy of club_api lets it read. Sees one link, the signups of its member and their shifts.'),
       ('club_copy', 'nologin', 'capability', 'Owns app.read_member_data: the policies of club_api let a Viewer read no tasks, attendance and events, and no role read stored responses. Sees what is about the caller''s own member, and for an Admin what is about any member of the club.'),
+      ('club_export', 'nologin', 'capability', 'Reads the rows of one club, which node dist/club.js writes to a file.'),
+      ('club_import', 'nologin', 'capability', 'Inserts the rows of one club from a file, and reads them. No trigger of the service runs for it, so rows arrive as they were exported.'),
       ('club_operator', 'nologin', 'capability', 'Owns the functions for operators, such as app.provision_club.')
     ) as role (name, login, purpose, why)
   loop

@@ -249,12 +249,12 @@ cross join lateral (
 ) as policies_leave (unlimited)
 where purpose is not null and (unlimited or may_grant and kind in ('schema', 'table', 'sequence', 'routine', 'type'))
 union all
--- An operator creates clubs; the floor allows only the club of its context. The recorder writes the club of the changed row; its floor
+-- An operator creates and imports clubs; the floor allows only the club of its context. The recorder writes the club of the changed row; its floor
 -- allows only rows of its transaction.
 select 'grant_tenant_column', name, 'the tenant column may be written', revoke
 from grants
 where column_name = tenant_column and privilege in ('insert', 'update')
-  and not (privilege = 'insert' and (object, grantee) in (('app.clubs', 'club_operator'), ('app.events', 'club_recorder')))
+  and not (privilege = 'insert' and (object, grantee) in (('app.clubs', 'club_operator'), ('app.clubs', 'club_import'), ('app.events', 'club_recorder')))
 union all
 select 'reference_table_writable', name, 'all clubs share its rows', revoke
 from grants where is_reference and privilege in ('insert', 'update', 'delete');

@@ -75,7 +75,7 @@ release savepoint reset;
 alter default privileges
   for role club_owner,
     -- The capability roles; make snapshot writes this list.
-    club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_secretary, club_membership, club_places, club_calendar, club_copy, club_operator
+    club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_secretary, club_membership, club_places, club_calendar, club_copy, club_export, club_import, club_operator
   revoke execute on functions from public;
 
 set local role club_owner;
@@ -84,5 +84,5 @@ set local role club_owner;
 grant usage, create on schema app
 to
   -- The capability roles; make snapshot writes this list.
-  club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_secretary, club_membership, club_places, club_calendar, club_copy, club_operator;
+  club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_secretary, club_membership, club_places, club_calendar, club_copy, club_export, club_import, club_operator;
 grant usage on schema app to club_api;

@@ -38,7 +38,7 @@ grant update (subject_title) on app.events to club_operator;
 
 alter table app.events enable row level security, force row level security;
 
-create policy events_floor on app.events as restrictive for all to club_api, club_copy, club_secretary, club_operator
+create policy events_floor on app.events as restrictive for all to club_api, club_copy, club_secretary, club_operator, club_export, club_import
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy events_floor on app.events is 'Only events of the club of this transaction are visible and writable.';
 
@@ -283,7 +283,7 @@ set local role club_owner;
 
 create constraint trigger events_number after insert on app.events
   deferrable initially deferred
-  for each row execute function app.number_events();
+  for each row when (current_user <> 'club_import') execute function app.number_events();
 comment on trigger events_number on app.events is 'Numbers an event in the COMMIT of its transaction.';
 
 set local role club_operator;

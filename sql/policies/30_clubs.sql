@@ -19,7 +19,7 @@ grant update (name, slug, closed_at) on app.clubs to club_operator;
 
 alter table app.clubs enable row level security, force row level security;
 
-create policy clubs_floor on app.clubs as restrictive for all to club_api, club_operator, club_calendar
+create policy clubs_floor on app.clubs as restrictive for all to club_api, club_operator, club_calendar, club_export, club_import
   using (id = (select app.tenant_id())) with check (id = (select app.tenant_id()));
 comment on policy clubs_floor on app.clubs is 'Only the club of this transaction is visible and writable.';
 

@@ -35,7 +35,7 @@ grant update (display_name, email, reference, updated_at) on app.members to club
 
 alter table app.members enable row level security, force row level security;
 
-create policy members_floor on app.members as restrictive for all to club_api, club_signup, club_roster, club_places, club_secretary, club_membership, club_copy, club_operator
+create policy members_floor on app.members as restrictive for all to club_api, club_signup, club_roster, club_places, club_secretary, club_membership, club_copy, club_operator, club_export, club_import
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy members_floor on app.members is 'Only members of the club of this transaction are visible and writable.';
 
@@ -86,7 +86,7 @@ create policy members_forget on app.members for delete to club_operator
 comment on policy members_forget on app.members is 'An operator removes the members of a closed club.';
 
 create trigger members_record after insert or update or delete on app.members
-  for each row execute function app.record_event('member', 'role, left_at', 'display_name, email, reference', 'id');
+  for each row when (current_user <> 'club_import') execute function app.record_event('member', 'role, left_at', 'display_name, email, reference', 'id');
 comment on trigger members_record on app.members is 'Records member.created, member.changed, member.erased and member.deleted.';
 
 create or replace function app.sync_member(display_name text, email text, issued_at timestamptz) returns uuid

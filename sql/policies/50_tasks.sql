@@ -145,11 +145,11 @@ comment on function app.guard_task() is
   'Enforces the workflow on every insert and update of a task; a merge of members moves tasks of every state. Raises the first that applies: TK001 the workflow does not have the change of state or assignee, TK002 this caller may not make it, TK005 the task is assigned to somebody else, TK003 this caller may not assign it, TK007 the assignee has left or was erased, TK004 there is no next version.';
 
 create trigger tasks_guard before insert or update on app.tasks
-  for each row execute function app.guard_task();
-comment on trigger tasks_guard on app.tasks is 'Enforces the workflow for every statement of every role.';
+  for each row when (current_user <> 'club_import') execute function app.guard_task();
+comment on trigger tasks_guard on app.tasks is 'Enforces the workflow for every statement of every role, except an import, which writes tasks in the states that they had.';
 
 create trigger tasks_record after insert or update or delete on app.tasks
-  for each row execute function app.record_event('task', 'state, assignee_id, due_at, completed_at', 'description, title', 'assignee_id');
+  for each row when (current_user <> 'club_import') execute function app.record_event('task', 'state, assignee_id, due_at, completed_at', 'description, title', 'assignee_id');
 comment on trigger tasks_record on app.tasks is 'Records task.created, task.changed and task.deleted.';
 
 create or replace function app.patch_task(

@@ -81,7 +81,7 @@ create trigger shifts_stamp before update on app.shifts
 comment on trigger shifts_stamp on app.shifts is 'Counts the changes of a shift, for every statement of every role.';
 
 create trigger shifts_record after insert or update or delete on app.shifts
-  for each row execute function app.record_event(
+  for each row when (current_user <> 'club_import') execute function app.record_event(
     'shift', 'starts_at, ends_at, capacity, signup_opens_at, signup_closes_at, cancel_until, batch_id', 'description, location, title'
   );
 comment on trigger shifts_record on app.shifts is 'Records shift.created, shift.changed and shift.deleted.';

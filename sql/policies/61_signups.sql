@@ -297,7 +297,7 @@ set local role club_owner;
 
 -- A promotion shows when it was made; nothing else of a signup is shown.
 create trigger shift_signups_record after insert on app.shift_signups
-  for each row execute function app.record_event('signup', 'promoted_at', '', 'member_id', 'shift_id');
+  for each row when (current_user <> 'club_import') execute function app.record_event('signup', 'promoted_at', '', 'member_id', 'shift_id');
 comment on trigger shift_signups_record on app.shift_signups is 'Records signup.created.';
 
 create trigger shift_signups_record_end after update or delete on app.shift_signups

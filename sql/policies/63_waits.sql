@@ -376,20 +376,20 @@ comment on function app.wait_position(app.shift_waits) is 'The position of a wai
 grant execute on function app.wait_position(app.shift_waits) to club_api;
 
 create trigger shift_signups_count after insert or update of tenant_id, shift_id, member_id on app.shift_signups
-  for each row when (current_user <> 'club_places' or pg_trigger_depth() = 0) execute function app.count_signup();
-comment on trigger shift_signups_count on app.shift_signups is 'Counts a new signup, for every statement of every role, except what a trigger of club_places writes and counts itself.';
+  for each row when (current_user <> 'club_import' and (current_user <> 'club_places' or pg_trigger_depth() = 0)) execute function app.count_signup();
+comment on trigger shift_signups_count on app.shift_signups is 'Counts a new signup, for every statement of every role, except an import and what a trigger of club_places writes and counts itself.';
 
 create trigger shift_signups_release after delete or update of tenant_id, shift_id on app.shift_signups
   for each row execute function app.release_place();
 comment on trigger shift_signups_release on app.shift_signups is 'Counts a signup that has gone, for every statement of every role.';
 
 create trigger shift_waits_record after insert or update or delete on app.shift_waits
-  for each row execute function app.record_event('wait', '', '', 'member_id', 'shift_id');
+  for each row when (current_user <> 'club_import') execute function app.record_event('wait', '', '', 'member_id', 'shift_id');
 comment on trigger shift_waits_record on app.shift_waits is 'Records wait.created and wait.deleted.';
 
 create trigger shift_waits_total after insert or delete or update of tenant_id, shift_id, member_id on app.shift_waits
-  for each row when (current_user <> 'club_places' or pg_trigger_depth() = 0) execute function app.count_waits();
-comment on trigger shift_waits_total on app.shift_waits is 'Maintains the counter for every statement of every role, except what a trigger of club_places writes and counts itself. Its name comes after record.';
+  for each row when (current_user <> 'club_import' and (current_user <> 'club_places' or pg_trigger_depth() = 0)) execute function app.count_waits();
+comment on trigger shift_waits_total on app.shift_waits is 'Maintains the counter for every statement of every role, except an import and what a trigger of club_places writes and counts itself. Its name comes after record.';
 
 create trigger shifts_refill after update on app.shifts
   for each row when (new.wait_count > 0 and new.signup_count < new.capacity) execute function app.refill_shift();

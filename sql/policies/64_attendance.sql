@@ -85,7 +85,7 @@ create trigger attendance_stamp before update on app.attendance
 comment on trigger attendance_stamp on app.attendance is 'Counts the changes of a record, for every statement of every role.';
 
 create trigger attendance_record after insert or update or delete on app.attendance
-  for each row execute function app.record_event('attendance', '', 'minutes, status', 'member_id', 'shift_id');
+  for each row when (current_user <> 'club_import') execute function app.record_event('attendance', '', 'minutes, status', 'member_id', 'shift_id');
 comment on trigger attendance_record on app.attendance is 'Records attendance.created, attendance.changed and attendance.deleted.';
 
 create or replace function app.record_attendance(

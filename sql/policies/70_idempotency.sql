@@ -25,7 +25,7 @@ grant update (status) on app.idempotency_keys to club_expiry;
 
 alter table app.idempotency_keys enable row level security, force row level security;
 
-create policy idempotency_keys_floor on app.idempotency_keys as restrictive for all to club_api, club_idempotency, club_copy, club_secretary, club_operator
+create policy idempotency_keys_floor on app.idempotency_keys as restrictive for all to club_api, club_idempotency, club_copy, club_secretary, club_operator, club_export, club_import
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy idempotency_keys_floor on app.idempotency_keys is 'Only keys of the club of this transaction are visible and writable.';
 

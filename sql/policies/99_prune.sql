@@ -6,7 +6,7 @@
 revoke create on schema app
 from
   -- The capability roles; make snapshot writes this list.
-  club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_secretary, club_membership, club_places, club_calendar, club_copy, club_operator;
+  club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_secretary, club_membership, club_places, club_calendar, club_copy, club_export, club_import, club_operator;
 
 -- As the login of the deploy again, which may drop the objects of every role of the service.
 set local role none;

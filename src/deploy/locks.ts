@@ -75,6 +75,12 @@ export async function lockDeploys(client: pg.Client, giveUpAfterMs = GIVE_UP_AFT
   }
 }
 
+/** Keeps deploys from this database until the end of the session; false while one runs. */
+export async function lockDeploysShared(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query('select pg_try_advisory_lock_shared($1) as free', [DEPLOY_LOCK]);
+  return rows[0].free;
+}
+
 /** Who holds the lock of deploys: sessions, each with its process id and role, and prepared transactions. */
 async function holdersOf(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ holder: string }>(

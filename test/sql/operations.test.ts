@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -129,12 +129,33 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
     t.same((await client.query('select code, object from audit.findings')).rows, []);
   });
   const before = await rowsOf(first);
-  await t.rejects(run('session_replication_role', { CLUB_ID: first }), /clubs_pkey/, 'the club exists');
-  t.same(await rowsOf(first), before, 'and nothing is changed');
+  t.match(
+    (await run('club.js export chess-north chess')).stdout,
+    /^Exported the club chess-north .*: \d+ rows of \d+ tables\.\n$/,
+  );
+  await run('select slug from app.list_clubs()');
+  const files = (await readdir(directory)).filter((name) => name.endsWith('.club'));
+  t.equal(files.length, 1 + (await queryAsAdmin('select from app.clubs')).length, 'and one of each club');
+  await t.rejects(run('import chess-north.club'), /The database has the club chess-north .* already/);
   await run('app.forget_club', { CLUB_ID: first });
   t.same(new Set(Object.values(await rowsOf(first)).map(({ length }) => length)), new Set([0]));
-  await run('session_replication_role', { CLUB_ID: first });
-  t.same(await rowsOf(first), before, 'the club is restored from the backup');
+  t.match(
+    (await run('import chess-north.club')).stdout,
+    /^Imported the club chess-north .* The club is closed/,
+  );
+  await run('import chess-north.club\npsql', { CLUB_ID: first });
+  t.same(await rowsOf(first), before, 'the club is restored, and open');
+  await withClient(restored, async (client) => {
+    await client.query('set role club_owner');
+    for (const call of ['close_club', 'forget_club']) {
+      await client.query(`select app.${call}($1)`, [first]);
+    }
+  });
+  await run('clubs_restored node');
+  await run('zcat chess-north.club');
+  const { stdout: copy } = await promisify(execFile)('zcat', [join(directory, 'chess-north.json.gz')]);
+  t.match(copy, '"table": "app.tasks"');
+  t.notMatch(copy, /"secret_hash": |"request": /);
   t.same(await queryAsAdmin('select code, object from audit.findings'), []);
 
   const login = (role: string, password: string) =>

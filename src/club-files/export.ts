@@ -1,0 +1,125 @@
+import { createWriteStream } from 'node:fs';
+import { unlink } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type pg from 'pg';
+import { ClubFileRefused } from './errors.js';
+import { FORMAT, type Header, rowLine } from './format.js';
+import type { Progress } from './progress.js';
+import { enterClub, inTransaction, listClubs, readFingerprint, SNAPSHOT } from './session.js';
+import { type ClubTable, readTables, summarize } from './tables.js';
+
+/** How many rows are read at once. */
+const ROWS_OF_A_READ = 1_000;
+
+/** A club to export: its header has been read, its rows are read as the lines are. */
+export interface ExportedClub {
+  header: Header;
+  /** The lines of a club file, several at once. */
+  lines: AsyncGenerator<string>;
+}
+
+/**
+ * Exports a club to a new file that only its owner may read: it has personal data, stored responses and hashes of secrets.
+ *
+ * @param url the URL of the login of the deploy
+ * @param club the id or the slug
+ * @returns the header of the file
+ * @throws ClubFileRefused; ConnectionFailed
+ */
+export async function exportClub(
+  url: string,
+  club: string,
+  file: string,
+  progress: Progress,
+): Promise<Header> {
+  return inTransaction(url, SNAPSHOT, async (client) => {
+    const { header, lines } = await readClub(client, club, progress);
+    await writeFile(file, lines);
+    return header;
+  });
+}
+
+/**
+ * Reads a club as club_export, whose policies show the rows of this club only.
+ *
+ * @param client in a transaction of one snapshot, as club_owner
+ * @param club the id or the slug
+ * @throws ClubFileRefused
+ */
+export async function readClub(client: pg.Client, club: string, progress: Progress): Promise<ExportedClub> {
+  const tables = await readTables(client);
+  const header = await readHeader(client, club, tables);
+  return { header, lines: linesOf(client, header, tables, progress) };
+}
+
+async function readHeader(client: pg.Client, club: string, tables: ClubTable[]): Promise<Header> {
+  const release = await readFingerprint(client);
+  const found = (await listClubs(client)).find(({ id, slug }) => id === club.toLowerCase() || slug === club);
+  if (found === undefined) {
+    throw new ClubFileRefused(
+      `There is no club with the id or slug ${club}. select * from app.list_clubs() lists all.`,
+    );
+  }
+  const { id, slug, name } = found;
+  await enterClub(client, 'club_export', id);
+  const { rows } = await client.query('select to_json(now()) as "exportedAt"');
+  const header: Header = {
+    format: FORMAT,
+    release,
+    club: { id, slug, name },
+    exportedAt: rows[0].exportedAt,
+    tables: [],
+  };
+  for (const table of tables) {
+    header.tables.push({
+      table: table.name,
+      columns: table.columns,
+      ...(await summarize(client, table)),
+    });
+  }
+  return header;
+}
+
+async function* linesOf(
+  client: pg.Client,
+  header: Header,
+  tables: ClubTable[],
+  progress: Progress,
+): AsyncGenerator<string> {
+  yield `${JSON.stringify(header)}\n`;
+  for (const table of tables) {
+    await client.query(
+      `declare exported no scroll cursor for select to_jsonb(exported)::text as row from ${table.name} as exported`,
+    );
+    for (;;) {
+      const { rows } = await client.query<{ row: string }>(`fetch ${ROWS_OF_A_READ} from exported`);
+      if (rows.length === 0) {
+        break;
+      }
+      yield rows.map(({ row }) => rowLine(table, row)).join('');
+      progress.advance(table.name, rows.length, header);
+    }
+    await client.query('close exported');
+  }
+}
+
+/** Writes a new file, or none. @throws ClubFileRefused; what the lines threw */
+async function writeFile(file: string, lines: AsyncGenerator<string>): Promise<void> {
+  const output = createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true });
+  let isCreated = false;
+  output.once('open', () => {
+    isCreated = true;
+  });
+  try {
+    await pipeline(lines, createGzip(), output);
+  } catch (error) {
+    const { syscall, message } = error as NodeJS.ErrnoException;
+    if (isCreated) {
+      await unlink(file);
+    }
+    throw syscall === undefined
+      ? error
+      : new ClubFileRefused(`The file ${file} cannot be written: ${message}.`);
+  }
+}

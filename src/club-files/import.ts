@@ -1,0 +1,198 @@
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type pg from 'pg';
+import { isDatabaseError } from '../deploy/client.js';
+import { OWNER } from '../deploy/roles.js';
+import { ClubFileRefused } from './errors.js';
+import { type Header, parseHeader } from './format.js';
+import type { Progress } from './progress.js';
+import { enterClub, inTransaction, listClubs, readFingerprint, WRITE } from './session.js';
+import { type ClubTable, readTables, summarize } from './tables.js';
+
+/** How many rows are written at once. */
+const ROWS_OF_A_WRITE = 1_000;
+
+/**
+ * Imports a club from a file. The club is closed then: no request sees it before an operator reopens it.
+ *
+ * It is one transaction as club_import, whose policies refuse rows of another club. At its end the rows are counted and hashed again, and
+ * compared with the file.
+ *
+ * @param url the URL of the login of the deploy
+ * @returns the header of the file
+ * @throws ClubFileRefused, ConnectionFailed: nothing was kept
+ */
+export async function importClub(url: string, file: string, progress: Progress): Promise<Header> {
+  const lines = singly(textOf(file));
+  try {
+    const header = parseHeader((await lines.next()).value);
+    if (header === undefined) {
+      throw new ClubFileRefused(`${file} is not a file of a club, or has another version of the format.`);
+    }
+    await inTransaction(url, WRITE, async (client) => {
+      await writeClub(client, header, lines, progress);
+      await client.query('select app.close_club($1)', [header.club.id]);
+    });
+    return header;
+  } finally {
+    await lines.return(undefined);
+  }
+}
+
+/**
+ * Writes a club as club_import, and compares what it has written with the header.
+ *
+ * @param client in a transaction, as club_owner, which it is afterwards
+ * @param lines the lines after the header
+ * @throws ClubFileRefused
+ */
+export async function writeClub(
+  client: pg.Client,
+  header: Header,
+  lines: AsyncIterator<string>,
+  progress: Progress,
+): Promise<void> {
+  await requireRelease(client, header);
+  await requireAbsence(client, header);
+  const tables = await readTables(client);
+  requireTables(header, tables);
+  await enterClub(client, 'club_import', header.club.id);
+  await writeRows(client, header, tables, { lines, progress });
+  if (!(await lines.next()).done) {
+    throw broken('it has more rows than its first line says');
+  }
+  await requireSummaries(client, header, tables);
+  await client.query(`set local role ${OWNER}`);
+}
+
+async function requireRelease(client: pg.Client, { release }: Header): Promise<void> {
+  const deployed = await readFingerprint(client);
+  if (deployed !== release) {
+    throw new ClubFileRefused(
+      `The file is of another release (${release.slice(0, 12)}) than the database (${deployed.slice(0, 12)}). ` +
+        'Import it into a database of its release, deploy there, and export it again.',
+    );
+  }
+}
+
+async function requireAbsence(client: pg.Client, { club }: Header): Promise<void> {
+  const clubs = await listClubs(client);
+  if (clubs.some(({ id }) => id === club.id)) {
+    throw new ClubFileRefused(
+      `The database has the club ${club.slug} (${club.id}) already. To replace it, close it and remove it with app.forget_club.`,
+    );
+  }
+  const other = clubs.find(({ slug }) => slug === club.slug);
+  if (other !== undefined) {
+    throw new ClubFileRefused(
+      `Another club (${other.id}) has the slug ${club.slug}. Change it with app.rename_club.`,
+    );
+  }
+}
+
+function requireTables(header: Header, tables: ClubTable[]): void {
+  const print = (table: string, columns: string[]) => `${table} (${[...columns].sort().join(', ')})`;
+  const inFile = header.tables.map(({ table, columns }) => print(table, columns));
+  const inDatabase = tables.map(({ name, columns }) => print(name, columns));
+  const others = [
+    ...inFile.filter((table) => !inDatabase.includes(table)).map((table) => `the file has ${table}`),
+    ...inDatabase.filter((table) => !inFile.includes(table)).map((table) => `the database has ${table}`),
+  ];
+  if (others.length > 0) {
+    throw new ClubFileRefused(`The tables of the file are not those of the database: ${others.join('; ')}.`);
+  }
+}
+
+async function writeRows(
+  client: pg.Client,
+  header: Header,
+  tables: ClubTable[],
+  { lines, progress }: { lines: AsyncIterator<string>; progress: Progress },
+): Promise<void> {
+  for (const table of tables) {
+    const { rows: expected = 0 } = header.tables.find(({ table: name }) => name === table.name) ?? {};
+    for (let written = 0; written < expected; ) {
+      const batch = await take(lines, Math.min(ROWS_OF_A_WRITE, expected - written));
+      await insert(client, table, batch);
+      written += batch.length;
+      progress.advance(table.name, batch.length, header);
+    }
+  }
+}
+
+/** @throws ClubFileRefused when the file has fewer lines */
+async function take(lines: AsyncIterator<string>, count: number): Promise<string[]> {
+  const taken: string[] = [];
+  while (taken.length < count) {
+    const { value, done } = await lines.next();
+    if (done) {
+      throw broken('its end is missing');
+    }
+    taken.push(value);
+  }
+  return taken;
+}
+
+/** Inserts rows of a table of the club; the club in the column is that of the context. */
+async function insert(
+  client: pg.Client,
+  { name, tenant, columns }: ClubTable,
+  lines: string[],
+): Promise<void> {
+  const written = columns.filter((column) => column !== 'tenant_id').map(client.escapeIdentifier);
+  const insertion = `
+    insert into ${name} (${written.join(', ')})
+    select ${written.map((column) => `imported.${column}`).join(', ')}
+    from jsonb_array_elements($1::jsonb) as line
+    cross join lateral jsonb_populate_record(null::${name}, line -> 'row') as imported
+    where line ->> 'table' = $2 and imported.${tenant} = app.tenant_id()`;
+  const { rowCount } = await client.query(insertion, [`[${lines.join(',')}]`, name]).catch((error) => {
+    throw isDatabaseError(error) ? broken(`a row of ${name} is refused: ${error.message}`) : error;
+  });
+  if (rowCount !== lines.length) {
+    throw broken(`it has a row of another club or table among those of ${name}`);
+  }
+}
+
+async function requireSummaries(client: pg.Client, header: Header, tables: ClubTable[]): Promise<void> {
+  for (const table of tables) {
+    const { rows, hash } = await summarize(client, table);
+    const expected = header.tables.find(({ table: name }) => name === table.name);
+    if (rows !== expected?.rows || hash !== expected.hash) {
+      throw broken(`the rows of ${table.name} are not those that were exported`);
+    }
+  }
+}
+
+function broken(reason: string): ClubFileRefused {
+  return new ClubFileRefused(`The file is broken: ${reason}. Nothing was imported.`);
+}
+
+/** The text of a compressed file, in pieces. @throws ClubFileRefused */
+async function* textOf(file: string): AsyncGenerator<string> {
+  const text = createGunzip().setEncoding('utf8');
+  // An error of the file ends the loop below.
+  pipeline(createReadStream(file), text, () => {});
+  try {
+    yield* text;
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    throw code.startsWith('Z_')
+      ? broken('it is cut, or not compressed with gzip')
+      : new ClubFileRefused(`The file ${file} cannot be read: ${message}.`);
+  }
+}
+
+/** The lines of a text in pieces. A line ends with a line feed: other characters may be in a row. @throws ClubFileRefused */
+export async function* singly(pieces: AsyncIterable<string>): AsyncGenerator<string, undefined> {
+  let rest = '';
+  for await (const piece of pieces) {
+    const lines = `${rest}${piece}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') {
+    throw broken('its end is missing');
+  }
+}

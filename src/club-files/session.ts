@@ -1,0 +1,67 @@
+import type pg from 'pg';
+import { withClient } from '../deploy/client.js';
+import { lockDeploysShared } from '../deploy/locks.js';
+import { OWNER } from '../deploy/roles.js';
+import { ClubFileRefused } from './errors.js';
+
+/** The mode of a transaction that reads one snapshot. */
+export const SNAPSHOT = 'isolation level repeatable read read only';
+
+/** The mode of a transaction that writes. */
+export const WRITE = 'isolation level read committed read write';
+
+/** A club as operators find it. */
+export interface ListedClub {
+  id: string;
+  slug: string;
+  name: string;
+}
+
+/**
+ * Runs work in one transaction as club_owner, while no deploy runs. Values are written as text in one form, whatever the settings of the
+ * login are.
+ *
+ * @throws ClubFileRefused when a deploy runs; ConnectionFailed; what the work threw
+ */
+export async function inTransaction<Result>(
+  url: string,
+  mode: typeof SNAPSHOT | typeof WRITE,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  return withClient(url, async (client) => {
+    await client.query('set search_path = pg_catalog, pg_temp');
+    await client.query(`set statement_timeout = 0; set timezone = 'UTC'; set bytea_output = hex`);
+    if (!(await lockDeploysShared(client))) {
+      throw new ClubFileRefused('A deploy runs in this database. Try again when it has ended.');
+    }
+    await client.query(`begin ${mode}`);
+    await client.query(`set local role ${OWNER}`);
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  });
+}
+
+/** The fingerprint of the release that was deployed last. */
+export async function readFingerprint(client: pg.Client): Promise<string> {
+  const { rows } = await client.query(
+    'select fingerprint from deploy.releases order by applied_at desc limit 1',
+  );
+  return rows[0]?.fingerprint;
+}
+
+/** All clubs of the database. @param client as club_owner */
+export async function listClubs(client: pg.Client): Promise<ListedClub[]> {
+  const { rows } = await client.query<ListedClub>('select id, slug, name from app.list_clubs()');
+  return rows;
+}
+
+/** Continues the transaction as a role that reads or writes the rows of one club. */
+export async function enterClub(
+  client: pg.Client,
+  role: 'club_export' | 'club_import',
+  id: string,
+): Promise<void> {
+  await client.query(`select set_config('app.tenant_id', $1, true)`, [id]);
+  await client.query(`set local role ${role}`);
+}

@@ -1,0 +1,71 @@
+/**
+ * The tables with rows of a club, as the catalog has them: those of later features too.
+ */
+import type pg from 'pg';
+import { ClubFileRefused } from './errors.js';
+
+export interface ClubTable {
+  /** The qualified name, such as app.tasks. */
+  name: string;
+  /** The quoted name of the column with the club. */
+  tenant: string;
+  /** All columns. */
+  columns: string[];
+}
+
+/** What a table has of a club. Two tables with the same summary have the same rows. */
+export interface Summary {
+  rows: number;
+  /** The sum of the first 60 bits of the SHA-256 of each row, a decimal number. */
+  hash: string;
+}
+
+/**
+ * The tables of the schema app with rows of clubs, those that others refer to first.
+ *
+ * @param client as club_owner
+ * @throws ClubFileRefused when a table has no club, or no policy for exports: its rows would be left out
+ */
+export async function readTables(client: pg.Client): Promise<ClubTable[]> {
+  const { rows } = await client.query<ClubTable & { isExported: boolean }>(`
+    with recursive referring (relid, distance) as (
+      select 'app.clubs'::regclass::oid, 0
+      union
+      select key.conrelid, distance + 1
+      from referring join pg_constraint as key on key.confrelid = referring.relid and key.contype = 'f'
+      where key.conrelid <> key.confrelid and distance < 20
+    )
+    select tables.relation as name, quote_ident(tables.tenant_column) as tenant,
+      array(select attname::text from pg_attribute where attrelid = tables.relid and attnum > 0 and not attisdropped order by attnum) as columns,
+      exists (
+        select from audit.policies as policy
+        where policy.relation = tables.relation and not policy.restrictive and policy.command = 'select' and 'club_export' = any (policy.roles)
+      ) as "isExported"
+    from audit.tables as tables
+    where tables.schema = 'app' and tables.kind in ('table', 'partitioned table') and not tables.is_reference
+    -- A table without a foreign key, such as app.events, is the last one.
+    order by (select max(distance) from referring where referring.relid = tables.relid) nulls last, tables.relation`);
+  for (const { name, tenant, isExported } of rows) {
+    if (tenant === null) {
+      throw new ClubFileRefused(
+        `The table ${name} has no column tenant_id, so its rows belong to no club. Run node dist/audit.js.`,
+      );
+    }
+    if (!isExported) {
+      throw new ClubFileRefused(`No policy lets an export read the table ${name}. Deploy again.`);
+    }
+  }
+  return rows;
+}
+
+/** Counts and hashes the rows of a table that the policies of the session's role show. */
+export async function summarize(client: pg.Client, { name }: ClubTable): Promise<Summary> {
+  const summary = `
+    select count(*)::integer as rows, coalesce(sum(hash), 0)::text as hash
+    from ${name} as exported
+    cross join lateral (
+      select ('x' || left(encode(sha256(convert_to(to_jsonb(exported)::text, 'UTF8')), 'hex'), 15))::bit(60)::bigint
+    ) as row (hash)`;
+  const { rows } = await client.query<Summary>(summary);
+  return rows[0] as Summary;
+}

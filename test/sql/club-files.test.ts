@@ -1,0 +1,275 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import pg from 'pg';
+import t from 'tap';
+import { exportClub } from '../../src/club-files/export.js';
+import { importClub } from '../../src/club-files/import.js';
+import { Progress } from '../../src/club-files/progress.js';
+import { relationsOf } from '../setup/catalog.js';
+import { type SeededClub, seedClub } from '../setup/catalog-rows.js';
+import { makeDatabase, type TestDatabase } from '../setup/database.js';
+import { startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
+
+const silent = () => new Progress(new PassThrough());
+const directory = await mkdtemp(join(tmpdir(), 'club-files-'));
+t.teardown(() => rm(directory, { recursive: true, force: true }));
+const [source, target] = await Promise.all([makeDatabase(t), makeDatabase(t)]);
+const relations = await relationsOf(source);
+const tables = relations.filter(({ kind, isPartition, belongsToClubs }) => {
+  return kind === 'table' && !isPartition && belongsToClubs;
+});
+const [north, south] = [await seedClub(source, relations, {}), await seedClub(source, relations, {})];
+const FILE = join(directory, 'north.club');
+const header = await exportClub(source.migrationUrl, north.clubId, FILE, silent());
+const LINES = gunzipSync(await readFile(FILE))
+  .toString()
+  .trimEnd()
+  .split('\n');
+
+/** The rows of a club in each table, without the time at which it was closed. */
+async function rowsOf(db: TestDatabase, { clubId }: Pick<SeededClub, 'clubId'>) {
+  const rows: Record<string, unknown[]> = {};
+  for (const { name, clubColumn } of tables) {
+    rows[name] = await db.queryAsAdmin(
+      `select to_jsonb(t) - 'closed_at' as row from ${name} as t where ${clubColumn} = $1 order by 1`,
+      [clubId],
+    );
+  }
+  return rows;
+}
+
+/** A session of the login of the deploy, in a transaction as a role in the context of a club. */
+async function sessionAs(role: string, clubId: string) {
+  const client = new pg.Client(source.migrationUrl);
+  await client.connect();
+  t.teardown(() => client.end());
+  await client.query(`set role ${role}`);
+  await client.query(`select set_config('app.tenant_id', $1, false)`, [clubId]);
+  return client;
+}
+
+t.test('a file has all rows of a club and none of another, and only its owner may read it', async (t) => {
+  t.same(
+    header.tables.map(({ table }) => table).sort(),
+    tables.map(({ name }) => name).sort(),
+    'every table of the catalog',
+  );
+  t.ok(
+    header.tables.every(({ rows }) => rows > 0),
+    'the club has rows in each',
+  );
+  t.equal(LINES.length, 1 + header.tables.reduce((sum, { rows }) => sum + rows, 0));
+  t.match(LINES.join('\n'), north.canary);
+  t.notMatch(LINES.join('\n'), new RegExp([south.canary, ...south.ids].join('|')));
+  t.equal((await stat(FILE)).mode & 0o777, 0o600);
+});
+
+t.test('an imported club has the same rows as the exported one, and is closed', async (t) => {
+  t.same(await importClub(target.migrationUrl, FILE, silent()), header);
+  t.same(await rowsOf(target, north), await rowsOf(source, north));
+  t.match(await target.queryAsAdmin('select id, closed_at from app.clubs'), [
+    { id: north.clubId, closed_at: Date },
+  ]);
+});
+
+t.test('the roles of club files reach one club, and write it by INSERT only', async (t) => {
+  for (const role of ['club_export', 'club_import']) {
+    const client = await sessionAs(role, south.clubId);
+    for (const { name, clubColumn } of tables) {
+      const { rows } = await client.query(`select ${clubColumn} as club from ${name}`);
+      t.ok(rows.length > 0 && rows.every(({ club }) => club === south.clubId), `${role}: ${name}`);
+      for (const statement of [`update ${name} set ${clubColumn} = null`, `delete from ${name}`]) {
+        await t.rejects(client.query(statement), { code: '42501' }, statement);
+      }
+      if (role === 'club_export') {
+        await t.rejects(client.query(`insert into ${name} default values`), { code: '42501' });
+      }
+    }
+    await client.query('reset app.tenant_id');
+    await t.rejects(client.query('select from app.tasks'), { code: 'TN001' }, `${role} without a club`);
+  }
+  const client = await sessionAs('club_import', south.clubId);
+  await t.rejects(
+    client.query(
+      `insert into app.clubs (id, name, slug, time_zone) values (gen_random_uuid(), 'x', 'x', 'UTC')`,
+    ),
+    { code: '42501', message: /row-level security/ },
+  );
+  await t.rejects(client.query('insert into app.tasks (tenant_id) values (gen_random_uuid())'), {
+    code: '42501',
+    message: /permission denied/,
+  });
+});
+
+/** Files that an import refuses, made from the lines of the exported one, and why. */
+const line = (table: string) => LINES.findIndex((text) => text.startsWith(`{"table": "${table}"`));
+const replaced = (place: number, change: (text: string) => string) =>
+  LINES.map((text, index) => (index === place ? change(text) : text));
+const REFUSED: Record<string, { lines: string[]; reason: RegExp }> = {
+  'is no file of a club': { lines: ['{"format": "another"}'], reason: /is not a file of a club/ },
+  'is of another release': {
+    lines: replaced(0, (text) => text.replace(header.release, 'f'.repeat(64))),
+    reason: /of another release \(ffffffffffff\) than the database/,
+  },
+  'has other tables': {
+    lines: replaced(0, (text) => text.replace('"app.tasks"', '"app.boats"')),
+    reason: /the file has app\.boats .*; the database has app\.tasks/,
+  },
+  'has other columns': {
+    lines: replaced(0, (text) => text.replace('"due_at"', '"ends_at"')),
+    reason: /the file has app\.tasks/,
+  },
+  'lacks its last row': { lines: LINES.slice(0, -1), reason: /its end is missing/ },
+  'lacks a row': {
+    lines: LINES.filter((_, index) => index !== line('app.tasks')),
+    reason: /it has a row of another club or table among those of app\.tasks/,
+  },
+  'has a row more': { lines: [...LINES, LINES.at(-1) ?? ''], reason: /it has more rows/ },
+  'has a row of another club': {
+    lines: replaced(line('app.tasks'), (text) => text.replace(north.clubId, south.clubId)),
+    reason: /it has a row of another club or table among those of app\.tasks/,
+  },
+  'has another club': {
+    lines: replaced(line('app.clubs'), (text) => text.replace(north.clubId, south.clubId)),
+    reason: /it has a row of another club or table among those of app\.clubs/,
+  },
+  'has a changed row': {
+    lines: replaced(line('app.tasks'), (text) => text.replace(north.canary, 'another')),
+    reason: /the rows of app\.tasks are not those that were exported/,
+  },
+  'has a row that refers to none': {
+    lines: replaced(line('app.shift_signups'), (text) =>
+      text.replace(/"member_id": "[^"]+"/, `"member_id": "${south.clubId}"`),
+    ),
+    reason: /a row of app\.shift_signups is refused: .*foreign key/,
+  },
+  'has a line that is no JSON': {
+    lines: replaced(line('app.tasks'), (text) => text.slice(0, -1)),
+    reason: /a row of app\.tasks is refused: .*json/,
+  },
+};
+
+t.test(
+  'a file that differs from what was exported is refused, with the reason, and nothing is kept',
+  async (t) => {
+    const empty = await makeDatabase(t);
+    for (const [what, { lines, reason }] of Object.entries(REFUSED)) {
+      const file = join(directory, `${what}.club`);
+      await writeFile(file, gzipSync(`${lines.join('\n')}\n`));
+      await t.rejects(importClub(empty.migrationUrl, file, silent()), { message: reason }, what);
+    }
+    const whole = await readFile(FILE);
+    for (const [what, bytes, reason] of [
+      ['cut', whole.subarray(0, whole.length - 100), /it is cut/],
+      [
+        'changed',
+        Buffer.concat([whole.subarray(0, 200), Buffer.of(0, 0, 0, 0), whole.subarray(204)]),
+        /broken|not a file/,
+      ],
+      ['not compressed', gunzipSync(whole), /not compressed with gzip/],
+    ] as const) {
+      const file = join(directory, `${what}.club`);
+      await writeFile(file, bytes);
+      await t.rejects(importClub(empty.migrationUrl, file, silent()), { message: reason }, what);
+    }
+    await t.rejects(importClub(empty.migrationUrl, join(directory, 'none'), silent()), {
+      message: /cannot be read: ENOENT/,
+    });
+    for (const { name } of tables) {
+      t.same(await empty.queryAsAdmin(`select from ${name}`), [], name);
+    }
+    await importClub(empty.migrationUrl, FILE, silent());
+  },
+);
+
+t.test('a club is not imported where its id or its slug is taken', async (t) => {
+  await t.rejects(importClub(source.migrationUrl, FILE, silent()), {
+    message: /The database has the club .* already\. .*app\.forget_club/,
+  });
+  const taken = await makeDatabase(t);
+  const other = await taken.makeClub(header.club.slug);
+  await t.rejects(importClub(taken.migrationUrl, FILE, silent()), {
+    message: `Another club (${other}) has the slug ${header.club.slug}. Change it with app.rename_club.`,
+  });
+  t.same(await taken.queryAsAdmin('select id from app.clubs'), [{ id: other }]);
+});
+
+t.test(
+  'an export refuses an unknown club, a file that exists, and a table that it would leave out',
+  async (t) => {
+    const db = await makeDatabase(t);
+    await db.makeClub('north');
+    const attempt = (file: string, club = 'north') =>
+      exportClub(db.migrationUrl, club, join(directory, file), silent());
+    await t.rejects(attempt('new', 'south'), { message: /There is no club with the id or slug south/ });
+    await t.rejects(stat(join(directory, 'new')), { code: 'ENOENT' }, 'and leaves no file');
+    await t.rejects(attempt('north.club'), { message: /cannot be written: EEXIST/ });
+    t.ok((await stat(FILE)).size > 0, 'and leaves that file');
+    const stopped = new (class extends Progress {
+      override advance() {
+        throw new Error('stopped');
+      }
+    })(new PassThrough());
+    await t.rejects(exportClub(db.migrationUrl, 'north', join(directory, 'new'), stopped), {
+      message: 'stopped',
+    });
+    await t.rejects(stat(join(directory, 'new')), { code: 'ENOENT' }, 'no part of a file is left');
+    await db.queryAsAdmin(
+      'create table app.boats (id uuid primary key); alter table app.boats owner to club_owner',
+    );
+    await t.rejects(attempt('new'), { message: /The table app\.boats has no column tenant_id/ });
+    await db.queryAsAdmin('alter table app.boats add tenant_id uuid');
+    await t.rejects(attempt('new'), { message: /No policy lets an export read the table app\.boats/ });
+    await db.queryAsAdmin('drop table app.boats');
+    await attempt('new');
+  },
+);
+
+t.test(
+  'a restored club goes on where the file ends: numbers of events, stored responses, calendar links',
+  async (t) => {
+    const service = await startService(t);
+    const club = await service.db.makeClub('rowing');
+    const anna = service.as('anna', 'Admin', club);
+    const key = { 'idempotency-key': 'before' };
+    const { body: shift } = await anna.post('/api/shifts', shiftRequest({ capacity: 1 }));
+    const first = await anna.post('/api/tasks', { title: 'Before' }, key);
+    await anna.post(`/api/shifts/${shift.id}/signup`);
+    await service.as('ben', 'Member', club).post(`/api/shifts/${shift.id}/wait`);
+    const { body: link } = await anna.put('/api/members/me/calendar');
+    const { body: events } = await anna.get('/api/events?sort=-sequence');
+    const file = join(directory, 'rowing.club');
+    await exportClub(service.db.migrationUrl, 'rowing', file, silent());
+    await anna.post('/api/tasks', { title: 'Lost by the restore' });
+
+    const operator = new pg.Client(service.db.migrationUrl);
+    await operator.connect();
+    t.teardown(() => operator.end());
+    await operator.query('set role club_owner');
+    for (const call of ['close_club', 'forget_club']) {
+      await operator.query(`select app.${call}($1)`, [club]);
+    }
+    await importClub(service.db.migrationUrl, file, silent());
+    t.equal((await anna.get('/api/clubs/current')).status, 403, 'it is closed');
+    await operator.query('select app.reopen_club($1)', [club]);
+
+    t.same((await anna.get('/api/events?sort=-sequence')).body, events);
+    t.match(await anna.post('/api/tasks', { title: 'Before' }, key), { status: 201, body: first.body });
+    t.match(await anna.get('/api/tasks'), { body: [{ title: 'Before' }] });
+    t.equal((await service.send('GET', link.url)).status, 200);
+    await anna.post('/api/tasks', { title: 'After' });
+    t.match((await anna.get('/api/events?sort=-sequence&limit=1')).body, [
+      { sequence: events[0].sequence + 1 },
+    ]);
+    await anna.delete(`/api/shifts/${shift.id}/signup`);
+    t.match((await anna.get(`/api/shifts/${shift.id}`)).body, {
+      signupCount: 1,
+      waitCount: 0,
+      signups: [{ memberName: 'ben' }],
+    });
+  },
+);
