@@ -256,7 +256,7 @@ with written as (
     -- Enters with a calendar link, and restores the context that was there before.
     'app.read_calendar(uuid,bytea)',
     -- An operator chooses the club or the member, and restores the context that was there before.
-    'app.enter_as_operator(uuid)', 'app.leave_as_operator(jsonb)', 'app.provision_club(text,text,text,uuid)',
+    'app.lock_club(uuid)', 'app.leave_as_operator(jsonb)', 'app.provision_club(text,text,text,uuid)',
     'app.forget_club(uuid)', 'app.erase_member(uuid,uuid)',
     -- Set the club of the recorder's floor.
     'app.record_event()', 'app.number_events()', 'app.oldest_event()',

@@ -38,6 +38,14 @@ export const Environment = Type.Object({
   }),
   DATABASE_URL: Type.Optional(PostgresUrl),
   MIGRATION_DATABASE_URL: Type.Optional(PostgresUrl),
+  TARGET_DATABASE_URL: Type.Optional(PostgresUrl),
+  HAPROXY_MAP: Type.Optional(Type.String({ pattern: '^/\\S+$', description: 'the path of a file' })),
+  HAPROXY_SOCKETS: Type.Optional(
+    Type.String({
+      pattern: '^[^,\\s]+(,[^,\\s]+)*$',
+      description: 'paths or host:port with commas and no blanks between',
+    }),
+  ),
   AUDIT_DATABASE_URL: Type.Optional(PostgresUrl),
   APPROVE: Type.Optional(
     Type.String({

@@ -61,6 +61,11 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.close_club(uuid)', 'club_operator', 'Closes a club.'),
   ('app.reopen_club(uuid)', 'club_operator', 'Reopens a club.'),
   ('app.forget_club(uuid)', 'club_operator', 'Removes a closed club.'),
+  ('app.list_moves()', 'club_registry', 'Reads which clubs move, which no request may do.'),
+  ('app.begin_move(uuid,uuid,text)', 'club_operator', 'Begins to move a club to another database.'),
+  ('app.end_move(uuid,uuid)', 'club_operator', 'Says that a club has moved.'),
+  ('app.open_club(uuid,uuid)', 'club_operator', 'Opens a club that has arrived.'),
+  ('app.abort_move(uuid,uuid)', 'club_operator', 'Ends the move of a club.'),
   ('app.erase_member(uuid,uuid)', 'club_operator', 'Removes the personal data from a member''s row.');
 comment on view audit.intended_definers is 'The only SECURITY DEFINER functions. Their owners stay under row-level security.';
 

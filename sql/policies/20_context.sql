@@ -88,6 +88,7 @@ as $$
 declare
   setting text;
   has_left boolean;
+  move_state text;
 begin
   -- Assignments, because the order matters: the policies on the tables read below use these settings.
   setting := set_config('app.tenant_id', tenant_id::text, true);
@@ -112,10 +113,13 @@ begin
     where member.id = test_member_id;
   end if;
 
-  club_exists := exists (select from app.clubs as club where club.id = tenant_id);
+  select club.move_state into move_state from app.clubs as club where club.id = tenant_id;
+  club_exists := found;
   if not club_exists then
     -- Without a club the policies raise TN001, so a later statement of the transaction reads no row of a closed club.
     setting := set_config('app.tenant_id', '', true);
+  elsif move_state is not null then
+    raise exception using errcode = '55006', message = 'the club moves to another database';
   elsif has_left then
     raise exception using
       errcode = 'ME006', message = 'the member has left the club', detail = jsonb_build_object('memberId', member_id);
@@ -126,7 +130,7 @@ begin
 end
 $$;
 comment on function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) is
-  'Begins a request: sets the club, the caller, the role and the member of this transaction. Writes no row. Returns the club, whether it exists and is not closed, the member, and whether the member''s row matches the token. test_member_id replaces the member in test set-ups. ME006: the member has left the club.';
+  'Begins a request: sets the club, the caller, the role and the member of this transaction. Writes no row. Returns the club, whether it exists and is not closed, the member, and whether the member''s row matches the token. test_member_id replaces the member in test set-ups. ME006: the member has left the club. 55006: the club moves to another database.';
 
 -- The previous release sends no subject. The default is the subject of no token, because a subject is one line.
 create or replace function app.enter_directory(club_ids uuid[], user_id text default E'\n') returns text

@@ -71,11 +71,12 @@ language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
   select club.id, club.name, club.slug, club.time_zone, club.created_at
   from app.clubs as club
-  -- The policies select the caller's memberships.
-  where not exists (select from app.members as member where member.tenant_id = club.id and member.left_at is not null)
+  -- A club that has moved is listed by the database that it moved to. The policies select the caller's memberships.
+  where club.move_state is distinct from 'moved'
+    and not exists (select from app.members as member where member.tenant_id = club.id and member.left_at is not null)
   order by club.name, club.id
 $$;
-comment on function app.my_clubs() is 'The existing clubs of the caller''s token that the caller has not left, ordered by name.';
+comment on function app.my_clubs() is 'The existing clubs of the caller''s token that the caller has not left, ordered by name, without those that have moved to another database.';
 grant execute on function app.my_clubs() to club_api;
 
 set local role club_registry;
@@ -120,7 +121,7 @@ comment on function app.provision_club(text, text, text, uuid) is
   'Creates a club and returns its id. For operators. The optional fourth argument is the id, when it is already known. CL001: no such time zone.';
 grant execute on function app.provision_club(text, text, text, uuid) to club_owner;
 
-create or replace function app.enter_as_operator(club_id uuid) returns jsonb
+create or replace function app.lock_club(club_id uuid) returns jsonb
 language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -139,8 +140,26 @@ begin
   return context;
 end
 $$;
-comment on function app.enter_as_operator(uuid) is
+comment on function app.lock_club(uuid) is
   'Sets the context of a club, closed or not, without a member, for an operator, and locks its row: another function for operators waits until the transaction ends, a request does not. Returns the previous context, for app.leave_as_operator. CL002: no such club.';
+
+create or replace function app.enter_as_operator(club_id uuid, move_id uuid default null) returns jsonb
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+as $$
+declare
+  context constant jsonb := app.lock_club(club_id);
+  current_move constant uuid := (select club.move_id from app.clubs as club where club.id = club_id);
+begin
+  if move_id is null and current_move is not null then
+    raise exception using errcode = '55006', message = format('the club %s moves to another database', club_id);
+  elsif current_move is distinct from move_id then
+    raise exception using errcode = 'CL005', message = format('the club %s does not move with the move %s', club_id, move_id);
+  end if;
+  return context;
+end
+$$;
+comment on function app.enter_as_operator(uuid, uuid) is
+  'As app.lock_club, for a club that is in this move, or in none. CL002: no such club; 55006: it moves to another database; CL005: it is not in this move.';
 
 create or replace function app.leave_as_operator(context jsonb) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp
@@ -164,7 +183,7 @@ begin
 end
 $$;
 comment on function app.rename_club(uuid, text, text) is
-  'Changes the name and the slug of a club. The slug is a key: its change waits for transactions that have inserted rows of the club. Inserts overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club.';
+  'Changes the name and the slug of a club. The slug is a key: its change waits for transactions that have inserted rows of the club. Inserts overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; 55006: it moves to another database.';
 grant execute on function app.rename_club(uuid, text, text) to club_owner;
 
 create or replace function app.close_club(id uuid) returns void
@@ -178,7 +197,7 @@ begin
 end
 $$;
 comment on function app.close_club(uuid) is
-  'Closes a club: requests are refused as if it did not exist. Its rows stay. Closing it again keeps the first closing time. For operators. CL002: no such club.';
+  'Closes a club: requests are refused as if it did not exist. Its rows stay. Closing it again keeps the first closing time. For operators. CL002: no such club; 55006: it moves to another database.';
 grant execute on function app.close_club(uuid) to club_owner;
 
 create or replace function app.reopen_club(id uuid) returns void
@@ -191,17 +210,26 @@ begin
   perform app.leave_as_operator(context);
 end
 $$;
-comment on function app.reopen_club(uuid) is 'Reopens a closed club with all its rows. For operators. CL002: no such club.';
+comment on function app.reopen_club(uuid) is 'Reopens a closed club with all its rows. For operators. CL002: no such club; 55006: it moves to another database.';
 grant execute on function app.reopen_club(uuid) to club_owner;
 
 create or replace function app.forget_club(id uuid) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  context constant jsonb := app.enter_as_operator(id);
+  context constant jsonb := app.lock_club(id);
+  known record;
   relation regclass;
 begin
-  if not exists (select from app.clubs as club where club.id = forget_club.id and club.closed_at is not null) then
+  select c.closed_at, c.move_state, c.moved_at into known from app.clubs as c where c.id = forget_club.id;
+  if known.move_state = 'moved' then
+    if known.moved_at > now() - interval '1 day' then
+      raise exception using errcode = 'CL006', message = format('the club %s has moved less than a day ago', id);
+    end if;
+    update app.clubs as c set closed_at = coalesce(c.closed_at, clock_timestamp()) where c.id = forget_club.id;
+  elsif known.move_state is not null then
+    raise exception using errcode = '55006', message = format('the club %s moves to another database', id);
+  elsif known.closed_at is null then
     raise exception using errcode = 'CL003', message = format('the club %s is not closed', id);
   end if;
   -- An INSERT holds FOR KEY SHARE on this row through its foreign key: this waits for such transactions, then blocks new
@@ -232,7 +260,7 @@ begin
 end
 $$;
 comment on function app.forget_club(uuid) is
-  'Removes a closed club and all its rows, permanently. Waits for transactions that have inserted rows of the club. For operators. CL002: no such club; CL003: it is not closed; 40P01: a request that began before the club was closed is in the way, call it again.';
+  'Removes a closed club, or one that has moved a day ago or earlier, and all its rows, permanently. Waits for transactions that have inserted rows of the club. For operators. CL002: no such club; CL003: it is not closed; CL006: it has moved less than a day ago; 55006: it moves; 40P01: a request that began before the club was closed is in the way, call it again.';
 grant execute on function app.forget_club(uuid) to club_owner;
 
 set local role club_owner;

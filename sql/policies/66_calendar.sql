@@ -95,6 +95,9 @@ begin
   from app.calendar_links as l
   where l.expires_at > now();
   if found then
+    if exists (select from app.clubs as club where club.move_state is not null) then
+      raise exception using errcode = '55006', message = 'the club moves to another database';
+    end if;
     perform set_config('app.member_id', link.member_id::text, true);
     perform set_config('app.shift_ids', array(select signup.shift_id from app.shift_signups as signup)::text, true);
     return query
@@ -117,7 +120,7 @@ begin
 end
 $$;
 comment on function app.read_calendar(uuid, bytea) is
-  'The calendar of the link with this hash of its secret: at most 1,000 shifts of its member, those that have not ended by start, then those that ended last, at most 90 days ago; of a description the first 1,000 characters; and the local date on which the link expires. No row when there is no such link, it has expired, or the club is closed. The context is the same afterwards as before.';
+  'The calendar of the link with this hash of its secret: at most 1,000 shifts of its member, those that have not ended by start, then those that ended last, at most 90 days ago; of a description the first 1,000 characters; and the local date on which the link expires. No row when there is no such link, it has expired, or the club is closed. The context is the same afterwards as before. 55006: the club moves to another database.';
 grant execute on function app.read_calendar(uuid, bytea) to club_api;
 
 set local role club_owner;

@@ -1,13 +1,12 @@
-import { createWriteStream } from 'node:fs';
-import { unlink } from 'node:fs/promises';
+import { open, unlink } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type pg from 'pg';
 import { ClubFileRefused } from './errors.js';
 import { FORMAT, type Header, rowLine } from './format.js';
 import type { Progress } from './progress.js';
-import { enterClub, inTransaction, listClubs, readFingerprint, SNAPSHOT } from './session.js';
-import { type ClubTable, readTables, summarize } from './tables.js';
+import { enterClub, inTransaction, type Login, listClubs, readFingerprint, SNAPSHOT } from './session.js';
+import { type ClubTable, readTables, rowOf, summarize } from './tables.js';
 
 /** How many rows are read at once. */
 const ROWS_OF_A_READ = 1_000;
@@ -22,18 +21,17 @@ export interface ExportedClub {
 /**
  * Exports a club to a new file that only its owner may read: it has personal data, stored responses and hashes of secrets.
  *
- * @param url the URL of the login of the deploy
  * @param club the id or the slug
  * @returns the header of the file
  * @throws ClubFileRefused; ConnectionFailed
  */
 export async function exportClub(
-  url: string,
+  login: Login,
   club: string,
   file: string,
   progress: Progress,
 ): Promise<Header> {
-  return inTransaction(url, SNAPSHOT, async (client) => {
+  return inTransaction(login, SNAPSHOT, async (client) => {
     const { header, lines } = await readClub(client, club, progress);
     await writeFile(file, lines);
     return header;
@@ -61,13 +59,13 @@ async function readHeader(client: pg.Client, club: string, tables: ClubTable[]):
       `There is no club with the id or slug ${club}. select * from app.list_clubs() lists all.`,
     );
   }
-  const { id, slug, name } = found;
+  const { id, slug, name, closedAt } = found;
   await enterClub(client, 'club_export', id);
   const { rows } = await client.query('select to_json(now()) as "exportedAt"');
   const header: Header = {
     format: FORMAT,
     release,
-    club: { id, slug, name },
+    club: { id, slug, name, closedAt },
     exportedAt: rows[0].exportedAt,
     tables: [],
   };
@@ -89,37 +87,30 @@ async function* linesOf(
 ): AsyncGenerator<string> {
   yield `${JSON.stringify(header)}\n`;
   for (const table of tables) {
-    await client.query(
-      `declare exported no scroll cursor for select to_jsonb(exported)::text as row from ${table.name} as exported`,
-    );
+    const cursor = `declare rows no scroll cursor for select ${rowOf(table)}::text as row from ${table.name} as exported`;
+    await client.query(cursor);
     for (;;) {
-      const { rows } = await client.query<{ row: string }>(`fetch ${ROWS_OF_A_READ} from exported`);
+      const { rows } = await client.query<{ row: string }>(`fetch ${ROWS_OF_A_READ} from rows`);
       if (rows.length === 0) {
         break;
       }
       yield rows.map(({ row }) => rowLine(table, row)).join('');
       progress.advance(table.name, rows.length, header);
     }
-    await client.query('close exported');
+    await client.query('close rows');
   }
 }
 
 /** Writes a new file, or none. @throws ClubFileRefused; what the lines threw */
 async function writeFile(file: string, lines: AsyncGenerator<string>): Promise<void> {
-  const output = createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true });
-  let isCreated = false;
-  output.once('open', () => {
-    isCreated = true;
-  });
-  try {
-    await pipeline(lines, createGzip(), output);
-  } catch (error) {
-    const { syscall, message } = error as NodeJS.ErrnoException;
-    if (isCreated) {
-      await unlink(file);
-    }
-    throw syscall === undefined
+  const refuse = (error: NodeJS.ErrnoException): never => {
+    throw error.syscall === undefined
       ? error
-      : new ClubFileRefused(`The file ${file} cannot be written: ${message}.`);
-  }
+      : new ClubFileRefused(`The file ${file} cannot be written: ${error.message}.`);
+  };
+  const handle = await open(file, 'wx', 0o600).catch(refuse);
+  await pipeline(lines, createGzip(), handle.createWriteStream({ flush: true })).catch(async (error) => {
+    await unlink(file);
+    refuse(error);
+  });
 }

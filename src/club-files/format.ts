@@ -2,6 +2,7 @@
  * The format of a club file: lines of JSON, compressed with gzip. The first line is the header; each further one is a row, with the name of
  * its table. The tables have the order of the header.
  */
+import type { ListedClub } from './session.js';
 import type { ClubTable, Summary } from './tables.js';
 
 export const FORMAT = 'club-management-service club, version 1';
@@ -10,7 +11,7 @@ export interface Header {
   format: typeof FORMAT;
   /** The fingerprint of the release that the database had. */
   release: string;
-  club: { id: string; slug: string; name: string };
+  club: ListedClub;
   exportedAt: string;
   tables: ({ table: string; columns: string[] } & Summary)[];
 }

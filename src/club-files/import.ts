@@ -3,11 +3,10 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { isDatabaseError } from '../deploy/client.js';
-import { OWNER } from '../deploy/roles.js';
 import { ClubFileRefused } from './errors.js';
 import { type Header, parseHeader } from './format.js';
 import type { Progress } from './progress.js';
-import { enterClub, inTransaction, listClubs, readFingerprint, WRITE } from './session.js';
+import { enterClub, inTransaction, type Login, listClubs, readFingerprint, WRITE } from './session.js';
 import { type ClubTable, readTables, summarize } from './tables.js';
 
 /** How many rows are written at once. */
@@ -19,31 +18,37 @@ const ROWS_OF_A_WRITE = 1_000;
  * It is one transaction as club_import, whose policies refuse rows of another club. At its end the rows are counted and hashed again, and
  * compared with the file.
  *
- * @param url the URL of the login of the deploy
  * @returns the header of the file
  * @throws ClubFileRefused, ConnectionFailed: nothing was kept
  */
-export async function importClub(url: string, file: string, progress: Progress): Promise<Header> {
+export async function importClub(login: Login, file: string, progress: Progress): Promise<Header> {
   const lines = singly(textOf(file));
   try {
     const header = parseHeader((await lines.next()).value);
     if (header === undefined) {
       throw new ClubFileRefused(`${file} is not a file of a club, or has another version of the format.`);
     }
-    await inTransaction(url, WRITE, async (client) => {
-      await writeClub(client, header, lines, progress);
-      await client.query('select app.close_club($1)', [header.club.id]);
-    });
+    await inTransaction(login, WRITE, (client) =>
+      writeClub(client, header, lines, { progress, closedAt: new Date().toISOString(), moveId: null }),
+    );
     return header;
   } finally {
     await lines.return(undefined);
   }
 }
 
+export interface Arrival {
+  progress: Progress;
+  /** When the club was closed, a time; null where it is open. */
+  closedAt: string | null;
+  /** The move with which it arrives, if it does. */
+  moveId: string | null;
+}
+
 /**
  * Writes a club as club_import, and compares what it has written with the header.
  *
- * @param client in a transaction, as club_owner, which it is afterwards
+ * @param client in a transaction, as club_owner
  * @param lines the lines after the header
  * @throws ClubFileRefused
  */
@@ -51,19 +56,18 @@ export async function writeClub(
   client: pg.Client,
   header: Header,
   lines: AsyncIterator<string>,
-  progress: Progress,
+  arrival: Arrival,
 ): Promise<void> {
   await requireRelease(client, header);
   await requireAbsence(client, header);
   const tables = await readTables(client);
   requireTables(header, tables);
   await enterClub(client, 'club_import', header.club.id);
-  await writeRows(client, header, tables, { lines, progress });
+  await writeRows(client, header, tables, { ...arrival, lines });
   if (!(await lines.next()).done) {
     throw broken('it has more rows than its first line says');
   }
   await requireSummaries(client, header, tables);
-  await client.query(`set local role ${OWNER}`);
 }
 
 async function requireRelease(client: pg.Client, { release }: Header): Promise<void> {
@@ -108,13 +112,17 @@ async function writeRows(
   client: pg.Client,
   header: Header,
   tables: ClubTable[],
-  { lines, progress }: { lines: AsyncIterator<string>; progress: Progress },
+  { lines, progress, closedAt, moveId }: Arrival & { lines: AsyncIterator<string> },
 ): Promise<void> {
   for (const table of tables) {
     const { rows: expected = 0 } = header.tables.find(({ table: name }) => name === table.name) ?? {};
+    const serving =
+      table.name === 'app.clubs'
+        ? { closed_at: closedAt, move_id: moveId, move_state: moveId && 'arriving' }
+        : {};
     for (let written = 0; written < expected; ) {
       const batch = await take(lines, Math.min(ROWS_OF_A_WRITE, expected - written));
-      await insert(client, table, batch);
+      await insert(client, table, batch, serving);
       written += batch.length;
       progress.advance(table.name, batch.length, header);
     }
@@ -134,20 +142,23 @@ async function take(lines: AsyncIterator<string>, count: number): Promise<string
   return taken;
 }
 
-/** Inserts rows of a table of the club; the club in the column is that of the context. */
+/** Inserts rows of a table of the club; the club in the column is that of the context. @param added values of columns that no file has */
 async function insert(
   client: pg.Client,
   { name, tenant, columns }: ClubTable,
   lines: string[],
+  added: Record<string, string | null>,
 ): Promise<void> {
-  const written = columns.filter((column) => column !== 'tenant_id').map(client.escapeIdentifier);
+  const read = columns.filter((column) => column !== 'tenant_id').map(client.escapeIdentifier);
+  const values = Object.keys(added).map((_, index) => `$${index + 3}`);
   const insertion = `
-    insert into ${name} (${written.join(', ')})
-    select ${written.map((column) => `imported.${column}`).join(', ')}
+    insert into ${name} (${[...read, ...Object.keys(added)].join(', ')})
+    select ${[...read.map((column) => `imported.${column}`), ...values].join(', ')}
     from jsonb_array_elements($1::jsonb) as line
     cross join lateral jsonb_populate_record(null::${name}, line -> 'row') as imported
     where line ->> 'table' = $2 and imported.${tenant} = app.tenant_id()`;
-  const { rowCount } = await client.query(insertion, [`[${lines.join(',')}]`, name]).catch((error) => {
+  const parameters = [`[${lines.join(',')}]`, name, ...Object.values(added)];
+  const { rowCount } = await client.query(insertion, parameters).catch((error) => {
     throw isDatabaseError(error) ? broken(`a row of ${name} is refused: ${error.message}`) : error;
   });
   if (rowCount !== lines.length) {

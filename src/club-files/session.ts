@@ -10,11 +10,20 @@ export const SNAPSHOT = 'isolation level repeatable read read only';
 /** The mode of a transaction that writes. */
 export const WRITE = 'isolation level read committed read write';
 
+/** The login of the deploy in a database. */
+export interface Login {
+  url: string;
+  /** The variable that has the URL, for errors. */
+  variable: 'MIGRATION_DATABASE_URL' | 'TARGET_DATABASE_URL';
+}
+
 /** A club as operators find it. */
 export interface ListedClub {
   id: string;
   slug: string;
   name: string;
+  /** When it was closed; null in all others. */
+  closedAt: string | null;
 }
 
 /**
@@ -24,11 +33,11 @@ export interface ListedClub {
  * @throws ClubFileRefused when a deploy runs; ConnectionFailed; what the work threw
  */
 export async function inTransaction<Result>(
-  url: string,
+  { url, variable }: Login,
   mode: typeof SNAPSHOT | typeof WRITE,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  return withClient(url, async (client) => {
+  const run = async (client: pg.Client) => {
     await client.query('set search_path = pg_catalog, pg_temp');
     await client.query(`set statement_timeout = 0; set timezone = 'UTC'; set bytea_output = hex`);
     if (!(await lockDeploysShared(client))) {
@@ -39,7 +48,8 @@ export async function inTransaction<Result>(
     const result = await work(client);
     await client.query('commit');
     return result;
-  });
+  };
+  return withClient(url, run, variable);
 }
 
 /** The fingerprint of the release that was deployed last. */
@@ -52,7 +62,9 @@ export async function readFingerprint(client: pg.Client): Promise<string> {
 
 /** All clubs of the database. @param client as club_owner */
 export async function listClubs(client: pg.Client): Promise<ListedClub[]> {
-  const { rows } = await client.query<ListedClub>('select id, slug, name from app.list_clubs()');
+  const { rows } = await client.query<ListedClub>(
+    'select id, slug, name, to_json(closed_at) as "closedAt" from app.list_clubs()',
+  );
   return rows;
 }
 

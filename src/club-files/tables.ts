@@ -4,12 +4,15 @@
 import type pg from 'pg';
 import { ClubFileRefused } from './errors.js';
 
+/** The columns that say whether a database serves a club. They belong to the database, so no file has them. */
+const SERVING = ['closed_at', 'move_id', 'move_state', 'move_target', 'moved_at'];
+
 export interface ClubTable {
   /** The qualified name, such as app.tasks. */
   name: string;
   /** The quoted name of the column with the club. */
   tenant: string;
-  /** All columns. */
+  /** The columns that a file has. */
   columns: string[];
 }
 
@@ -45,7 +48,11 @@ export async function readTables(client: pg.Client): Promise<ClubTable[]> {
     where tables.schema = 'app' and tables.kind in ('table', 'partitioned table') and not tables.is_reference
     -- A table without a foreign key, such as app.events, is the last one.
     order by (select max(distance) from referring where referring.relid = tables.relid) nulls last, tables.relation`);
-  for (const { name, tenant, isExported } of rows) {
+  for (const table of rows) {
+    const { name, tenant, columns, isExported } = table;
+    if (name === 'app.clubs') {
+      table.columns = columns.filter((column) => !SERVING.includes(column));
+    }
     if (tenant === null) {
       throw new ClubFileRefused(
         `The table ${name} has no column tenant_id, so its rows belong to no club. Run node dist/audit.js.`,
@@ -58,13 +65,20 @@ export async function readTables(client: pg.Client): Promise<ClubTable[]> {
   return rows;
 }
 
+/** A row of a table as JSON, as a file has it: an SQL expression of the row `exported`. */
+export function rowOf({ name }: ClubTable): string {
+  return name === 'app.clubs'
+    ? `(to_jsonb(exported) - '{${SERVING.join(',')}}'::text[])`
+    : 'to_jsonb(exported)';
+}
+
 /** Counts and hashes the rows of a table that the policies of the session's role show. */
-export async function summarize(client: pg.Client, { name }: ClubTable): Promise<Summary> {
+export async function summarize(client: pg.Client, table: ClubTable): Promise<Summary> {
   const summary = `
     select count(*)::integer as rows, coalesce(sum(hash), 0)::text as hash
-    from ${name} as exported
+    from ${table.name} as exported
     cross join lateral (
-      select ('x' || left(encode(sha256(convert_to(to_jsonb(exported)::text, 'UTF8')), 'hex'), 15))::bit(60)::bigint
+      select ('x' || left(encode(sha256(convert_to(${rowOf(table)}::text, 'UTF8')), 'hex'), 15))::bit(60)::bigint
     ) as row (hash)`;
   const { rows } = await client.query<Summary>(summary);
   return rows[0] as Summary;

@@ -99,7 +99,7 @@ t.test(
   'only src/database connects to PostgreSQL as the service; deploys and operators’ commands have their own clients',
   async (t) => {
     const isService = (path: string) => path.startsWith('src/database/');
-    const isOperator = (path: string) => /^src\/(deploy|club-files)\//.test(path);
+    const isOperator = (path: string) => /^src\/(deploy|club-files|club-moves)\//.test(path);
     t.same(
       importersOf((name) => name === 'postgres', isService),
       [],

@@ -8,12 +8,17 @@ import t from 'tap';
 import { exportClub } from '../../src/club-files/export.js';
 import { importClub } from '../../src/club-files/import.js';
 import { Progress } from '../../src/club-files/progress.js';
+import type { Login } from '../../src/club-files/session.js';
 import { relationsOf } from '../setup/catalog.js';
 import { type SeededClub, seedClub } from '../setup/catalog-rows.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
+const loginOf = ({ migrationUrl }: TestDatabase): Login => ({
+  url: migrationUrl,
+  variable: 'MIGRATION_DATABASE_URL',
+});
 const silent = () => new Progress(new PassThrough());
 const directory = await mkdtemp(join(tmpdir(), 'club-files-'));
 t.teardown(() => rm(directory, { recursive: true, force: true }));
@@ -24,7 +29,7 @@ const tables = relations.filter(({ kind, isPartition, belongsToClubs }) => {
 });
 const [north, south] = [await seedClub(source, relations, {}), await seedClub(source, relations, {})];
 const FILE = join(directory, 'north.club');
-const header = await exportClub(source.migrationUrl, north.clubId, FILE, silent());
+const header = await exportClub(loginOf(source), north.clubId, FILE, silent());
 const LINES = gunzipSync(await readFile(FILE))
   .toString()
   .trimEnd()
@@ -69,7 +74,7 @@ t.test('a file has all rows of a club and none of another, and only its owner ma
 });
 
 t.test('an imported club has the same rows as the exported one, and is closed', async (t) => {
-  t.same(await importClub(target.migrationUrl, FILE, silent()), header);
+  t.same(await importClub(loginOf(target), FILE, silent()), header);
   t.same(await rowsOf(target, north), await rowsOf(source, north));
   t.match(await target.queryAsAdmin('select id, closed_at from app.clubs'), [
     { id: north.clubId, closed_at: Date },
@@ -160,7 +165,7 @@ t.test(
     for (const [what, { lines, reason }] of Object.entries(REFUSED)) {
       const file = join(directory, `${what}.club`);
       await writeFile(file, gzipSync(`${lines.join('\n')}\n`));
-      await t.rejects(importClub(empty.migrationUrl, file, silent()), { message: reason }, what);
+      await t.rejects(importClub(loginOf(empty), file, silent()), { message: reason }, what);
     }
     const whole = await readFile(FILE);
     for (const [what, bytes, reason] of [
@@ -174,25 +179,25 @@ t.test(
     ] as const) {
       const file = join(directory, `${what}.club`);
       await writeFile(file, bytes);
-      await t.rejects(importClub(empty.migrationUrl, file, silent()), { message: reason }, what);
+      await t.rejects(importClub(loginOf(empty), file, silent()), { message: reason }, what);
     }
-    await t.rejects(importClub(empty.migrationUrl, join(directory, 'none'), silent()), {
+    await t.rejects(importClub(loginOf(empty), join(directory, 'none'), silent()), {
       message: /cannot be read: ENOENT/,
     });
     for (const { name } of tables) {
       t.same(await empty.queryAsAdmin(`select from ${name}`), [], name);
     }
-    await importClub(empty.migrationUrl, FILE, silent());
+    await importClub(loginOf(empty), FILE, silent());
   },
 );
 
 t.test('a club is not imported where its id or its slug is taken', async (t) => {
-  await t.rejects(importClub(source.migrationUrl, FILE, silent()), {
+  await t.rejects(importClub(loginOf(source), FILE, silent()), {
     message: /The database has the club .* already\. .*app\.forget_club/,
   });
   const taken = await makeDatabase(t);
   const other = await taken.makeClub(header.club.slug);
-  await t.rejects(importClub(taken.migrationUrl, FILE, silent()), {
+  await t.rejects(importClub(loginOf(taken), FILE, silent()), {
     message: `Another club (${other}) has the slug ${header.club.slug}. Change it with app.rename_club.`,
   });
   t.same(await taken.queryAsAdmin('select id from app.clubs'), [{ id: other }]);
@@ -204,7 +209,7 @@ t.test(
     const db = await makeDatabase(t);
     await db.makeClub('north');
     const attempt = (file: string, club = 'north') =>
-      exportClub(db.migrationUrl, club, join(directory, file), silent());
+      exportClub(loginOf(db), club, join(directory, file), silent());
     await t.rejects(attempt('new', 'south'), { message: /There is no club with the id or slug south/ });
     await t.rejects(stat(join(directory, 'new')), { code: 'ENOENT' }, 'and leaves no file');
     await t.rejects(attempt('north.club'), { message: /cannot be written: EEXIST/ });
@@ -214,7 +219,7 @@ t.test(
         throw new Error('stopped');
       }
     })(new PassThrough());
-    await t.rejects(exportClub(db.migrationUrl, 'north', join(directory, 'new'), stopped), {
+    await t.rejects(exportClub(loginOf(db), 'north', join(directory, 'new'), stopped), {
       message: 'stopped',
     });
     await t.rejects(stat(join(directory, 'new')), { code: 'ENOENT' }, 'no part of a file is left');
@@ -243,7 +248,7 @@ t.test(
     const { body: link } = await anna.put('/api/members/me/calendar');
     const { body: events } = await anna.get('/api/events?sort=-sequence');
     const file = join(directory, 'rowing.club');
-    await exportClub(service.db.migrationUrl, 'rowing', file, silent());
+    await exportClub(loginOf(service.db), 'rowing', file, silent());
     await anna.post('/api/tasks', { title: 'Lost by the restore' });
 
     const operator = new pg.Client(service.db.migrationUrl);
@@ -253,7 +258,7 @@ t.test(
     for (const call of ['close_club', 'forget_club']) {
       await operator.query(`select app.${call}($1)`, [club]);
     }
-    await importClub(service.db.migrationUrl, file, silent());
+    await importClub(loginOf(service.db), file, silent());
     t.equal((await anna.get('/api/clubs/current')).status, 403, 'it is closed');
     await operator.query('select app.reopen_club($1)', [club]);
 

@@ -1,0 +1,47 @@
+/**
+ * The map of clubs to backends in HAProxy: a line of a file for each club that is not in the default backend.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import { text } from 'node:stream/consumers';
+import { ClubMoveRefused } from './errors.js';
+
+const TIMEOUT_MS = 5_000;
+
+export interface Haproxy {
+  /** The map file, by the name that the configuration of HAProxy has. */
+  map: string;
+  /** The addresses of the runtime API of each HAProxy: a path or host:port. */
+  sockets: string[];
+}
+
+/**
+ * Routes a club to a backend: in each running HAProxy, then in the file, which HAProxy reads at its next start.
+ *
+ * @throws ClubMoveRefused when one of them cannot be changed; those before are changed
+ */
+export async function routeClub({ map, sockets }: Haproxy, id: string, backend: string): Promise<void> {
+  for (const socket of sockets) {
+    const set = await send(socket, `set map ${map} ${id} ${backend}`);
+    const answer = /not found/i.test(set) ? await send(socket, `add map ${map} ${id} ${backend}`) : set;
+    if (answer.trim() !== '') {
+      throw new ClubMoveRefused(`HAProxy at ${socket} refuses to change ${map}: ${answer.trim()}`);
+    }
+  }
+  const lines = (await readFile(map, 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith(`${id} `));
+  await writeFile(`${map}.new`, `${[...lines, `${id} ${backend}`].join('\n')}\n`);
+  await rename(`${map}.new`, map);
+}
+
+/** Sends a command to the runtime API, and returns the answer: nothing when it was done. */
+async function send(address: string, command: string): Promise<string> {
+  const [, host, port] = /^(.+):(\d+)$/.exec(address) ?? [];
+  const socket = port === undefined ? net.connect(address) : net.connect(Number(port), host);
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('it does not answer')));
+  socket.end(`${command}\n`);
+  return text(socket).catch((error) => {
+    throw new ClubMoveRefused(`HAProxy at ${address} cannot be reached: ${error.message}`);
+  });
+}
