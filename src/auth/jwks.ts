@@ -9,15 +9,15 @@ import {
 import { invalidToken } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
+import { fetchJson, reasonOfFetch, UnusableResponse } from '../http/fetch-json.js';
 
 /** Asymmetric algorithms only: a shared secret that verifies tokens can also sign them. */
 export const ALGORITHMS = [
   'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA',
 ] as const; // biome-ignore format: families side by side
 
-const FETCH_TIMEOUT_MS = 2_000;
-/** Room for hundreds of keys; a larger document is not a key set. */
-const MAX_BYTES = 512 * 1024;
+/** A document has at most 512 KiB: room for hundreds of keys. */
+const FETCH_LIMITS = { timeoutMs: 2_000, maxBytes: 512 * 1024 };
 /** While known keys can be used, the issuer is asked at most this often, so that random key ids cause few requests to it. */
 const COOLDOWN_MS = 30_000;
 /** While no key is known, the issuer is asked at most this often: the time that `Retry-After` promises, in milliseconds. */
@@ -135,7 +135,7 @@ export class IssuerKeys {
       return this.#fetching ?? Promise.resolve();
     }
     this.#fetching ??= this.#fetch()
-      .catch((error: Error) => this.#onFailure(reasonOf(error)))
+      .catch((error: Error) => this.#onFailure(reasonOfFetch(error)))
       .finally(() => {
         this.#fetching = undefined;
       });
@@ -144,7 +144,7 @@ export class IssuerKeys {
 
   async #fetch(): Promise<void> {
     this.#attemptedAt = Date.now();
-    const keys = usableKeys(await fetchDocument(await this.#locate()));
+    const keys = usableKeys(await fetchJson(await this.#locate(), FETCH_LIMITS));
     this.#known = { find: createLocalJWKSet({ keys }), at: Date.now() };
     this.#hasSharedIds = new Set(keys.map(({ kid }) => kid)).size < keys.length;
   }
@@ -155,17 +155,13 @@ export class IssuerKeys {
     if (jwksUrl !== undefined) {
       return jwksUrl;
     }
-    const document = (await fetchDocument(
-      `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-    )) as {
-      issuer?: unknown;
-      jwks_uri?: unknown;
-    };
+    const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    const document = (await fetchJson(url, FETCH_LIMITS)) as { issuer?: unknown; jwks_uri?: unknown };
     if (document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
-      throw new IssuerError('The discovery document is of another issuer.');
+      throw new UnusableResponse('The discovery document is of another issuer.');
     }
     if (issuer.startsWith('https:') && !document.jwks_uri.startsWith('https:')) {
-      throw new IssuerError('The jwks_uri of the discovery document is not https, but the issuer is.');
+      throw new UnusableResponse('The jwks_uri of the discovery document is not https, but the issuer is.');
     }
     return document.jwks_uri;
   }
@@ -186,7 +182,7 @@ const MIN_RSA_BYTES = 256;
 /**
  * The keys of a set that may verify a signature. Others are ignored (RFC 7517, section 5).
  *
- * @throws IssuerError if there is none; the known keys are kept then
+ * @throws UnusableResponse if there is none; the known keys are kept then
  */
 function usableKeys(document: unknown): JWK[] {
   const { keys } = (document ?? {}) as { keys?: unknown };
@@ -196,7 +192,7 @@ function usableKeys(document: unknown): JWK[] {
     return KEY_TYPES.includes(String(kty)) && use === 'sig' && isLarge;
   });
   if (found.length === 0) {
-    throw new IssuerError('The response contains no usable key.');
+    throw new UnusableResponse('The response contains no usable key.');
   }
   return found;
 }
@@ -207,43 +203,4 @@ function usableKeys(document: unknown): JWK[] {
  */
 function elapsedMs(since: number): number {
   return Math.abs(Date.now() - since);
-}
-
-/** The issuer cannot be used; the message can be logged. */
-class IssuerError extends Error {}
-
-/** Why a fetch failed. Messages of other errors can contain the URL, with a password in it, or a part of the response. */
-function reasonOf(error: Error): string {
-  if (error instanceof IssuerError) {
-    return error.message;
-  }
-  if (error.name === 'TimeoutError') {
-    return 'The request timed out.';
-  }
-  const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
-  return code === undefined
-    ? 'The request failed, or its response is not valid.'
-    : `The request failed: ${code}.`;
-}
-
-/** Fetches a JSON document: in two seconds, up to 512 KiB, without redirects. */
-async function fetchDocument(url: string): Promise<unknown> {
-  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
-  const response = await fetch(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } });
-  if (response.status >= 300 && response.status < 400) {
-    throw new IssuerError('The response is a redirect, which is not followed.');
-  }
-  if (!response.ok || response.body === null) {
-    throw new IssuerError(`The response was ${response.status}.`);
-  }
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response.body) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_BYTES) {
-      throw new IssuerError(`The response had more than ${MAX_BYTES} bytes.`);
-    }
-  }
-  return JSON.parse(Buffer.concat(parts).toString());
 }
