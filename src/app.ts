@@ -131,7 +131,7 @@ export async function buildApp({
   await app.register(health, healthOptions);
   await app.register(resourceMetadata, { publicUrl: config.publicUrl, issuer: config.auth.issuer });
 
-  const perMinute = config.rateLimitPerMinute;
+  const { rateLimitPerMinute: perMinute, publicUrl, cells } = config;
 
   await app.register(async (calendars) => {
     await calendars.register(linkRateLimit, { perMinute });
@@ -154,7 +154,7 @@ export async function buildApp({
 
       const eventTypes = Object.values(resources).flatMap((resource) => resource.eventTypes);
       for (const resource of Object.values(resources)) {
-        await registerResource(api, resource, { eventTypes, publicUrl: config.publicUrl });
+        await registerResource(api, resource, { eventTypes, publicUrl, cells });
       }
     },
     { prefix: '/api' },

@@ -11,6 +11,7 @@ import type { DatabaseOptions } from './database/database.js';
 import { OperatorError } from './database/errors.js';
 import { parseDatabaseUrl, SeveralHosts } from './database/socket.js';
 import { distance } from './validation/closest.js';
+import { readNames } from './validation/names.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOrigin } from './validation/url.js';
 import { Environment, type Variable, type Variables } from './variables.js';
@@ -27,11 +28,18 @@ export class ConfigurationError extends OperatorError {
   }
 }
 
+/** The origins of the other cells by their names; undefined when the text is invalid. */
+function readCells(text: string): Map<string, string> | undefined {
+  const cells = readNames(text, (origin) => (isOrigin(origin) ? origin : undefined));
+  return [...(cells?.keys() ?? [])].every((name) => /^[a-z0-9-]+$/.test(name)) ? cells : undefined;
+}
+
 /** Checks of variables that a JSON Schema cannot describe. */
 const PATTERNS: Partial<Record<Variable, (text: string) => boolean>> = {
   TRUST_PROXY: (text) => text.split(',').every(isNetwork),
   CORS_ORIGINS: (text) => text.split(',').every(isOrigin),
   PUBLIC_URL: isOrigin,
+  CELLS: (text) => readCells(text) !== undefined,
   ...patterns,
 };
 
@@ -165,6 +173,8 @@ export interface ServerConfig {
   publicUrl: string;
   /** The origins whose pages may read responses; empty without CORS. */
   corsOrigins: string[];
+  /** The origins of the other cells by their names; empty with one cell. */
+  cells: ReadonlyMap<string, string>;
   testUserHeader: boolean;
   /** Whether NODE_ENV is development: GET / then redirects to the reference. */
   isDevelopment: boolean;
@@ -203,6 +213,7 @@ export function readServerConfig(
     trustProxy: variables.TRUST_PROXY?.split(','),
     publicUrl: variables.PUBLIC_URL ?? '',
     corsOrigins: variables.CORS_ORIGINS?.split(',') ?? [],
+    cells: readCells(variables.CELLS ?? '') ?? new Map(),
     testUserHeader: variables.TEST_USER_HEADER === 'on',
     isDevelopment: variables.NODE_ENV === 'development',
     warnings: [...misspelled(environment), ...unusableAudience(variables)],

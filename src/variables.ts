@@ -106,6 +106,12 @@ export const Environment = Type.Object({
       description: 'origins as browsers send them, with commas between, such as https://app.example.org',
     }),
   ),
+  CELLS: Type.Optional(
+    Type.String({
+      description:
+        'name=origin with commas and no blanks between, each name once and of lower-case letters, digits and hyphens, such as west=http://10.0.2.1:3000',
+    }),
+  ),
   TEST_USER_HEADER: { ...Switch, default: 'off' },
 });
 

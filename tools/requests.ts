@@ -20,9 +20,10 @@ const HEAD = `# Every operation of the service, to send from an editor: the REST
 
 /**
  * Parameters to leave out: a cursor and `after` exist only after a first page, If-Match repeats the version in the body,
- * If-None-Match excludes an earlier response, and a fixed Idempotency-Key gets the stored response when the request is sent again.
+ * If-None-Match excludes an earlier response, a fixed Idempotency-Key gets the stored response when the request is sent again, and
+ * Club-Cells is for cells.
  */
-const LEFT_OUT = ['cursor', 'after', 'If-Match', 'If-None-Match', 'Idempotency-Key'];
+const LEFT_OUT = ['cursor', 'after', 'If-Match', 'If-None-Match', 'Idempotency-Key', 'Club-Cells'];
 
 /**
  * Writes docs/requests.http: every operation of the document with its example values, and ids as variables at the top.

@@ -12,6 +12,7 @@ const REQUEST_HEADERS = [
   'If-Match',
   'If-None-Match',
   'Idempotency-Key',
+  'Club-Cells',
 ];
 
 /** The URL of the OPTIONS route that @fastify/cors adds for every path. Preflights end before it, others are rejected. */

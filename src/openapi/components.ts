@@ -60,6 +60,14 @@ export const requestHeaders: Record<string, Parameter> = {
       examples: ['6f1c5d4e-8f0a-4b6e-9a41-0d3c2b7e9f10'],
     },
   },
+  'Club-Cells': {
+    name: 'Club-Cells',
+    in: 'header',
+    required: false,
+    description:
+      'List only the clubs of the cell that serves the request. Cells send this to each other, to avoid loops.',
+    schema: { type: 'string', enum: ['own'], examples: ['own'] },
+  },
 };
 
 /** An example of a response, and its request. */
@@ -105,6 +113,12 @@ export const responseHeaders: Record<string, HeaderOf> = {
     description: 'The name of the file to save the response in.',
     schema: { type: 'string' },
     example: () => `attachment; filename="member-${BEN.id}.json"`,
+  },
+  'Club-Cells-Missing': {
+    description:
+      'Present when cells did not list their clubs within a second: the names of these cells, with commas between. Their clubs are missing in the response.',
+    schema: { type: 'string' },
+    example: () => 'east, west',
   },
   'Idempotent-Replayed': {
     description: 'Present when this is the response to an earlier request with the same Idempotency-Key.',

@@ -13,7 +13,7 @@ declare module 'fastify' {
     /** True for a route without a policy that is rate-limited. */
     isRateLimited?: true;
     /** The headers that the route reads, other than X-Tenant-Id. */
-    requestHeaders?: readonly ('If-Match' | 'If-None-Match' | 'Idempotency-Key')[];
+    requestHeaders?: readonly ('If-Match' | 'If-None-Match' | 'Idempotency-Key' | 'Club-Cells')[];
     /** The headers of a success, other than those of every response. */
     responseHeaders?: readonly (
       | 'ETag'
@@ -21,6 +21,7 @@ declare module 'fastify' {
       | 'Link'
       | 'Idempotent-Replayed'
       | 'Content-Disposition'
+      | 'Club-Cells-Missing'
     )[];
   }
 }

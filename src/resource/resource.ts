@@ -17,6 +17,8 @@ export interface RouteOptions {
   eventTypes: readonly string[];
   /** The origin of URLs in responses; empty when it is not configured. */
   publicUrl: string;
+  /** The origins of the other cells by their names. */
+  cells: ReadonlyMap<string, string>;
 }
 
 /** Registers the routes of a resource, each with the tag of the resource. */

@@ -1,4 +1,4 @@
-import type { TObject } from '@sinclair/typebox';
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import {
   Ajv,
   type AnySchema,
@@ -158,6 +158,22 @@ function replace(place: DataValidationCxt | undefined, value: unknown): void {
 
 function errorOf(message: string, instancePath?: string) {
   return [{ keyword: 'x', params: {}, message, ...(instancePath === undefined ? {} : { instancePath }) }];
+}
+
+/** The formats of responses, as the service writes them. */
+const RESPONSE_FORMATS = {
+  uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/,
+};
+
+/** A check of responses of this service, such as one of another cell: that a value has the form of a DTO. Further members are allowed. */
+export function buildResponseCheck<Schema extends TSchema>(
+  schema: Schema,
+): (value: unknown) => value is Static<Schema> {
+  // The first error ends the check: a foreign response can have as many as it has members.
+  const ajv = new Ajv({ strict: false, validateSchema: false, formats: RESPONSE_FORMATS });
+  const validate = ajv.compile<Static<Schema>>(schema);
+  return (value): value is Static<Schema> => validate(value);
 }
 
 function newCompiler(shared: Record<string, unknown> = {}): Ajv {

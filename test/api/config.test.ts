@@ -24,6 +24,7 @@ t.test('every setting is read, and the settings of a command override the enviro
     TRUST_PROXY: '10.0.0.0/8',
     PUBLIC_URL: 'https://clubs.example.org',
     CORS_ORIGINS: 'https://app.example.org,http://localhost:5173',
+    CELLS: 'west=http://10.0.2.1:3000,east-2=https://east.internal',
     PORT: '0',
     MAX_CONNECTIONS: '65535',
     RATE_LIMIT_PER_MINUTE: '0',
@@ -51,6 +52,10 @@ t.test('every setting is read, and the settings of a command override the enviro
     trustProxy: ['10.0.0.0/8'],
     publicUrl: 'https://clubs.example.org',
     corsOrigins: ['https://app.example.org', 'http://localhost:5173'],
+    cells: new Map([
+      ['west', 'http://10.0.2.1:3000'],
+      ['east-2', 'https://east.internal'],
+    ]),
     logLevel: 'silent',
     database: { url: production.DATABASE_URL, size: 100, readsPerConnection: 8, prepare: false },
     auth: {
@@ -220,6 +225,12 @@ t.test('an invalid value is refused with the name of its variable', async (t) =>
     PUBLIC_URL: [
       'clubs.example.org', 'ftp://clubs.example.org', 'https://clubs.example.org/', 'https://clubs.example.org/clubs',
       'https://clubs.example.org?', 'https://a:b@clubs.example.org', 'https://a.example.org,https://b.example.org',
+    ],
+    CELLS: [
+      'west', 'west=', '=http://a', 'http://a', 'west=10.0.2.1:3000', 'West=http://a', 'we_st=http://a', 'we st=http://a', 'wést=http://a',
+      'west=http://a,west=http://b', 'west=http://a,', ',', 'west=http://a, east=http://b', 'west=http://a;east=http://b',
+      'west=http://a/', 'west=http://a/api', 'west=http://a?b', 'west=http://a?b=c', 'west=http://a#b', 'west=http://u:p@a',
+      'west=http://u@a', 'west=ftp://a', 'west=https://a:443', 'west=http://A', 'west=http://', 'west=http://*.a',
     ],
     TEST_USER_HEADER: ['true', 'yes'],
   }; // biome-ignore format: lists of values

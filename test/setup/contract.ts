@@ -28,7 +28,7 @@ function note(sign: '=' | '+', name: string): void {
 const OUTSIDE = ['route_not_found', 'method_not_allowed'];
 
 /** Documented headers that are optional in a response. */
-const OCCASIONAL = ['Link', 'Idempotent-Replayed'];
+const OCCASIONAL = ['Link', 'Idempotent-Replayed', 'Club-Cells-Missing'];
 
 /** The exact form of each documented format in responses; times are in UTC. */
 const formats = {

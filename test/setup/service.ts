@@ -44,7 +44,10 @@ const straight = async (db: TestDatabase) => ({
 
 export async function startService(
   t: Test,
-  settings: Partial<
+  {
+    issuer: shared,
+    ...settings
+  }: Partial<
     Pick<
       ServerConfig,
       | 'testUserHeader'
@@ -54,14 +57,15 @@ export async function startService(
       | 'metrics'
       | 'trustProxy'
       | 'isDevelopment'
+      | 'cells'
     >
-  > = {},
+  > & { issuer?: Issuer } = {},
   route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
   log?: DestinationStream,
 ): Promise<TestService> {
   const db = await makeDatabase(t);
   const connection = await route(db);
-  const issuer = await startIssuer(t);
+  const issuer = shared ?? (await startIssuer(t));
   const config: ServerConfig = {
     host: '127.0.0.1',
     port: 0,
@@ -80,6 +84,7 @@ export async function startService(
     },
     trustProxy: undefined,
     corsOrigins: [],
+    cells: new Map(),
     metrics: undefined,
     testUserHeader: false,
     isDevelopment: false,
