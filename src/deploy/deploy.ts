@@ -64,6 +64,7 @@ async function deployWith(client: pg.Client, release: Release, roles?: string[])
   const missing = await missingRoles(client, roles ?? []);
   await lockDeploys(client);
   const { pending, applies } = await whenLocksAreFree(client, () => compare(client, release));
+  await requireRestriction(client);
   for (const step of stepsOf(pending, applies)) {
     const [file] = step.files;
     const online = file && onlineStatements(file);
@@ -222,6 +223,30 @@ async function requirePreparedDatabase(client: pg.Client): Promise<void> {
     throw new DeployError(
       `The server has the roles, but the role ${OWNER} may not create a schema in the database ${rows[0]?.name}: ` +
         'an administrator runs sql/roles.sql in this database once.',
+    );
+  }
+}
+
+/**
+ * Tries a restrictive policy beside a permissive one that allows every row. Forks of PostgreSQL and extensions exist that make it permissive too,
+ * which would show each club the rows of all.
+ *
+ * @throws DeployError when it does not restrict
+ */
+async function requireRestriction(client: pg.Client): Promise<void> {
+  await client.query('begin');
+  await client.query(`set local role ${OWNER}`);
+  await client.query(`
+    create table deploy.restriction (club integer);
+    insert into deploy.restriction values (1), (2);
+    alter table deploy.restriction enable row level security, force row level security;
+    create policy floor on deploy.restriction as restrictive using (club = 1);
+    create policy open on deploy.restriction using (true)`);
+  const { rows } = await client.query('select club from deploy.restriction');
+  await client.query('rollback');
+  if (rows.length !== 1) {
+    throw new DeployError(
+      'A restrictive policy does not restrict in this database, so clubs would not be isolated. Use PostgreSQL itself, without extensions that change policies.',
     );
   }
 }

@@ -46,6 +46,26 @@ t.test('a deploy creates the database from nothing, always the same', async (t) 
   t.same(facts, deployed);
 });
 
+t.test('a deploy refuses a database in which restrictive policies do not restrict', async (t) => {
+  const db = await makeDatabase(t, { empty: true });
+  // As the workers of Citus do.
+  await db.queryAsAdmin(`
+    create function public.loosen() returns event_trigger language plpgsql as $$ begin
+      if exists (select from pg_policy where polname = 'floor' and not polpermissive) then
+        drop policy floor on deploy.restriction;
+        create policy floor on deploy.restriction using (club = 1);
+      end if;
+    end $$;
+    create event trigger loosen on ddl_command_end when tag in ('CREATE POLICY') execute function public.loosen()`);
+  await t.rejects(deploy(db.migrationUrl), {
+    name: 'DeployError',
+    message: /^A restrictive policy does not restrict in this database/,
+  });
+  t.same(await db.queryAsAdmin(`select from pg_class where relnamespace = 'deploy'::regnamespace`), []);
+  await db.queryAsAdmin('drop event trigger loosen');
+  t.match(await deploy(db.migrationUrl), { applied: true });
+});
+
 t.test(
   'a deploy as a superuser, or where others may create in the schema public, is a warning',
   async (t) => {
