@@ -9,7 +9,7 @@ import type { Progress } from './progress.js';
 import { enterClub, inTransaction, type Login, listClubs, readFingerprint, WRITE } from './session.js';
 import { type ClubTable, readTables, summarize } from './tables.js';
 
-/** How many rows are written at once. */
+/** How many rows are written at once, unless they refer to each other. */
 const ROWS_OF_A_WRITE = 1_000;
 
 /**
@@ -120,8 +120,9 @@ async function writeRows(
       table.name === 'app.clubs'
         ? { closed_at: closedAt, move_id: moveId, move_state: moveId && 'arriving' }
         : {};
+    const size = table.refersToItself ? expected : ROWS_OF_A_WRITE;
     for (let written = 0; written < expected; ) {
-      const batch = await take(lines, Math.min(ROWS_OF_A_WRITE, expected - written));
+      const batch = await take(lines, Math.min(size, expected - written));
       await insert(client, table, batch, serving);
       written += batch.length;
       progress.advance(table.name, batch.length, header);

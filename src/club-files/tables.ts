@@ -14,6 +14,8 @@ export interface ClubTable {
   tenant: string;
   /** The columns that a file has. */
   columns: string[];
+  /** Whether its rows refer to each other, so that they have to be written by one statement. */
+  refersToItself: boolean;
 }
 
 /** What a table has of a club. Two tables with the same summary have the same rows. */
@@ -40,6 +42,9 @@ export async function readTables(client: pg.Client): Promise<ClubTable[]> {
     )
     select tables.relation as name, quote_ident(tables.tenant_column) as tenant,
       array(select attname::text from pg_attribute where attrelid = tables.relid and attnum > 0 and not attisdropped order by attnum) as columns,
+      exists (
+        select from pg_constraint as key where key.conrelid = tables.relid and key.confrelid = tables.relid and key.contype = 'f'
+      ) as "refersToItself",
       exists (
         select from audit.policies as policy
         where policy.relation = tables.relation and not policy.restrictive and policy.command = 'select' and 'club_export' = any (policy.roles)

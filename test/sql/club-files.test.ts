@@ -234,6 +234,44 @@ t.test(
   },
 );
 
+t.test('rows that refer to later rows of their table are imported', async (t) => {
+  const databases = [await makeDatabase(t), await makeDatabase(t)] as const;
+  for (const db of databases) {
+    await db.queryAsAdmin(`
+      create table app.boats (
+        tenant_id uuid not null, id uuid not null, replaces_id uuid, primary key (tenant_id, id),
+        foreign key (tenant_id) references app.clubs (id) on delete restrict,
+        foreign key (tenant_id, replaces_id) references app.boats (tenant_id, id) on delete restrict
+      );
+      alter table app.boats owner to club_owner;
+      alter table app.boats alter column tenant_id set default app.tenant_id();
+      alter table app.boats enable row level security, force row level security;
+      create policy boats_floor on app.boats as restrictive
+        using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
+      create policy boats_export on app.boats for select to club_export, club_import using (true);
+      create policy boats_import on app.boats for insert to club_import with check (true);
+      grant select on app.boats to club_export, club_import;
+      grant insert (id, replaces_id) on app.boats to club_import`);
+  }
+  const [db, other] = databases;
+  const club = await db.makeClub('boats');
+  await db.queryAsAdmin(
+    `insert into app.boats (tenant_id, id, replaces_id)
+     select $1, app.new_id(), null from generate_series(1, 1500)`,
+    [club],
+  );
+  await db.queryAsAdmin(
+    `update app.boats as boat set replaces_id = pair.next
+     from (select id, lead(id) over (order by ctid) as next from app.boats) as pair (id, next)
+     where boat.id = pair.id`,
+  );
+  const file = join(directory, 'boats.club');
+  await exportClub(loginOf(db), 'boats', file, silent());
+  await importClub(loginOf(other), file, silent());
+  const count = 'select count(*)::int as boats, count(replaces_id)::int as replacing from app.boats';
+  t.same(await other.queryAsAdmin(count), [{ boats: 1500, replacing: 1499 }]);
+});
+
 t.test(
   'a restored club goes on where the file ends: numbers of events, stored responses, calendar links',
   async (t) => {
