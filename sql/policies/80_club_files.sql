@@ -23,7 +23,7 @@ begin
       from pg_class as class
       where class.relnamespace = 'app'::regnamespace and class.relkind in ('r', 'p')
     ) as tables
-    join pg_attribute as attribute on attribute.attrelid = relid and attribute.attnum > 0 and not attribute.attisdropped
+    join pg_attribute as attribute on attribute.attrelid = relid and attribute.attnum > 0 and not attribute.attisdropped and attribute.attgenerated = ''
     where exists (select from pg_attribute as tenant_column where tenant_column.attrelid = relid and tenant_column.attname = tenant and not tenant_column.attisdropped)
       and attribute.attname <> 'tenant_id'
     group by relation, name, tenant

@@ -8,8 +8,8 @@ import type { Progress } from './progress.js';
 import { enterClub, inTransaction, type Login, listClubs, readFingerprint, SNAPSHOT } from './session.js';
 import { type ClubTable, readTables, rowOf, summarize } from './tables.js';
 
-/** How many rows are read at once. */
-const ROWS_OF_A_READ = 1_000;
+/** How many rows are read at once. A stored response can have 400 KB. */
+const ROWS_OF_A_READ = 200;
 
 /** A club to export: its header has been read, its rows are read as the lines are. */
 export interface ExportedClub {

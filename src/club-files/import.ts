@@ -9,8 +9,9 @@ import type { Progress } from './progress.js';
 import { enterClub, inTransaction, type Login, listClubs, readFingerprint, WRITE } from './session.js';
 import { type ClubTable, readTables, summarize } from './tables.js';
 
-/** How many rows are written at once, unless they refer to each other. */
+/** What is written at once, unless rows refer to each other. PostgreSQL reads an array of 256 MB at most. */
 const ROWS_OF_A_WRITE = 1_000;
+const CHARACTERS_OF_A_WRITE = 4_000_000;
 
 /**
  * Imports a club from a file. The club is closed then: no request sees it before an operator reopens it.
@@ -18,19 +19,29 @@ const ROWS_OF_A_WRITE = 1_000;
  * It is one transaction as club_import, whose policies refuse rows of another club. At its end the rows are counted and hashed again, and
  * compared with the file.
  *
+ * @param options.replaces whether a closed club with this id is removed first, in the same transaction
  * @returns the header of the file
  * @throws ClubFileRefused, ConnectionFailed: nothing was kept
  */
-export async function importClub(login: Login, file: string, progress: Progress): Promise<Header> {
-  const lines = singly(textOf(file));
+export async function importClub(
+  login: Login,
+  file: string,
+  progress: Progress,
+  { replaces = false } = {},
+): Promise<Header> {
+  const lines = splitLines(textOf(file));
   try {
     const header = parseHeader((await lines.next()).value);
     if (header === undefined) {
       throw new ClubFileRefused(`${file} is not a file of a club, or has another version of the format.`);
     }
-    await inTransaction(login, WRITE, (client) =>
-      writeClub(client, header, lines, { progress, closedAt: new Date().toISOString(), moveId: null }),
-    );
+    await inTransaction(login, WRITE, async (client) => {
+      if (replaces) {
+        await requireRelease(client, header);
+        await forgetClub(client, header);
+      }
+      await writeClub(client, header, lines, { progress, closedAt: new Date().toISOString(), moveId: null });
+    });
     return header;
   } finally {
     await lines.return(undefined);
@@ -70,6 +81,17 @@ export async function writeClub(
   await requireSummaries(client, header, tables);
 }
 
+/** Removes the club that the file replaces. @throws ClubFileRefused when it is open or moves */
+async function forgetClub(client: pg.Client, { club }: Header): Promise<void> {
+  if ((await listClubs(client)).some(({ id }) => id === club.id)) {
+    await client.query('select app.forget_club($1)', [club.id]).catch((error) => {
+      throw isDatabaseError(error)
+        ? new ClubFileRefused(`The club is not replaced: ${error.message}.`)
+        : error;
+    });
+  }
+}
+
 async function requireRelease(client: pg.Client, { release }: Header): Promise<void> {
   const deployed = await readFingerprint(client);
   if (deployed !== release) {
@@ -84,7 +106,7 @@ async function requireAbsence(client: pg.Client, { club }: Header): Promise<void
   const clubs = await listClubs(client);
   if (clubs.some(({ id }) => id === club.id)) {
     throw new ClubFileRefused(
-      `The database has the club ${club.slug} (${club.id}) already. To replace it, close it and remove it with app.forget_club.`,
+      `The database has the club ${club.slug} (${club.id}) already. To replace it, close it, and import the file with --replace.`,
     );
   }
   const other = clubs.find(({ slug }) => slug === club.slug);
@@ -96,9 +118,9 @@ async function requireAbsence(client: pg.Client, { club }: Header): Promise<void
 }
 
 function requireTables(header: Header, tables: ClubTable[]): void {
-  const print = (table: string, columns: string[]) => `${table} (${[...columns].sort().join(', ')})`;
-  const inFile = header.tables.map(({ table, columns }) => print(table, columns));
-  const inDatabase = tables.map(({ name, columns }) => print(name, columns));
+  const describe = (table: string, columns: string[]) => `${table} (${[...columns].sort().join(', ')})`;
+  const inFile = header.tables.map(({ table, columns }) => describe(table, columns));
+  const inDatabase = tables.map(({ name, columns }) => describe(name, columns));
   const others = [
     ...inFile.filter((table) => !inDatabase.includes(table)).map((table) => `the file has ${table}`),
     ...inDatabase.filter((table) => !inFile.includes(table)).map((table) => `the database has ${table}`),
@@ -120,9 +142,11 @@ async function writeRows(
       table.name === 'app.clubs'
         ? { closed_at: closedAt, move_id: moveId, move_state: moveId && 'arriving' }
         : {};
-    const size = table.refersToItself ? expected : ROWS_OF_A_WRITE;
     for (let written = 0; written < expected; ) {
-      const batch = await take(lines, Math.min(size, expected - written));
+      const left = expected - written;
+      const batch = await (table.refersToItself
+        ? take(lines, left, Number.POSITIVE_INFINITY)
+        : take(lines, Math.min(ROWS_OF_A_WRITE, left), CHARACTERS_OF_A_WRITE));
       await insert(client, table, batch, serving);
       written += batch.length;
       progress.advance(table.name, batch.length, header);
@@ -130,15 +154,16 @@ async function writeRows(
   }
 }
 
-/** @throws ClubFileRefused when the file has fewer lines */
-async function take(lines: AsyncIterator<string>, count: number): Promise<string[]> {
+/** Takes so many lines, or fewer that have so many characters. @throws ClubFileRefused when the file has fewer */
+async function take(lines: AsyncIterator<string>, most: number, characters: number): Promise<string[]> {
   const taken: string[] = [];
-  while (taken.length < count) {
+  for (let length = 0; taken.length < most && length < characters; ) {
     const { value, done } = await lines.next();
     if (done) {
       throw broken('its end is missing');
     }
     taken.push(value);
+    length += value.length;
   }
   return taken;
 }
@@ -197,14 +222,21 @@ async function* textOf(file: string): AsyncGenerator<string> {
 }
 
 /** The lines of a text in pieces. A line ends with a line feed: other characters may be in a row. @throws ClubFileRefused */
-export async function* singly(pieces: AsyncIterable<string>): AsyncGenerator<string, undefined> {
-  let rest = '';
+export async function* splitLines(pieces: AsyncIterable<string>): AsyncGenerator<string, undefined> {
+  let line: string[] = [];
   for await (const piece of pieces) {
-    const lines = `${rest}${piece}`.split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
+    let from = 0;
+    for (let to = piece.indexOf('\n'); to !== -1; to = piece.indexOf('\n', from)) {
+      line.push(piece.slice(from, to));
+      yield line.join('');
+      line = [];
+      from = to + 1;
+    }
+    if (from < piece.length) {
+      line.push(piece.slice(from));
+    }
   }
-  if (rest !== '') {
+  if (line.length > 0) {
     throw broken('its end is missing');
   }
 }

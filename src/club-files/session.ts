@@ -26,28 +26,59 @@ export interface ListedClub {
   closedAt: string | null;
 }
 
+/** Settings of the session: values are written as text in one form, and no limit of the login or the database ends a long copy. */
+const SETTINGS = {
+  search_path: 'pg_catalog, pg_temp',
+  timezone: 'UTC',
+  datestyle: 'ISO',
+  intervalstyle: 'postgres',
+  bytea_output: 'hex',
+  extra_float_digits: '1',
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+  // Since PostgreSQL 17.
+  transaction_timeout: '0',
+  synchronous_commit: 'on',
+};
+
 /**
- * Runs work in one transaction as club_owner, while no deploy runs. Values are written as text in one form, whatever the settings of the
- * login are.
+ * Runs work in one transaction as club_owner, while no deploy runs.
  *
  * @throws ClubFileRefused when a deploy runs; ConnectionFailed; what the work threw
  */
 export async function inTransaction<Result>(
-  { url, variable }: Login,
+  login: Login,
   mode: typeof SNAPSHOT | typeof WRITE,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  const run = async (client: pg.Client) => {
-    await client.query('set search_path = pg_catalog, pg_temp');
-    await client.query(`set statement_timeout = 0; set timezone = 'UTC'; set bytea_output = hex`);
-    if (!(await lockDeploysShared(client))) {
-      throw new ClubFileRefused('A deploy runs in this database. Try again when it has ended.');
-    }
+  return withSession(login, async (client) => {
+    await client.query(
+      'select set_config(name, $1::jsonb ->> lower(name), false) from pg_settings where $1::jsonb ? lower(name)',
+      [JSON.stringify(SETTINGS)],
+    );
     await client.query(`begin ${mode}`);
     await client.query(`set local role ${OWNER}`);
     const result = await work(client);
     await client.query('commit');
     return result;
+  });
+}
+
+/** Runs work that opens sessions of its own, and keeps deploys from this database meanwhile. @throws as inTransaction */
+export async function withoutDeploys<Result>(login: Login, work: () => Promise<Result>): Promise<Result> {
+  return withSession(login, work);
+}
+
+async function withSession<Result>(
+  { url, variable }: Login,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const run = async (client: pg.Client) => {
+    if (!(await lockDeploysShared(client))) {
+      throw new ClubFileRefused('A deploy runs in this database. Try again when it has ended.');
+    }
+    return work(client);
   };
   return withClient(url, run, variable);
 }

@@ -41,7 +41,7 @@ export async function readTables(client: pg.Client): Promise<ClubTable[]> {
       where key.conrelid <> key.confrelid and distance < 20
     )
     select tables.relation as name, quote_ident(tables.tenant_column) as tenant,
-      array(select attname::text from pg_attribute where attrelid = tables.relid and attnum > 0 and not attisdropped order by attnum) as columns,
+      array(select attname::text from pg_attribute where attrelid = tables.relid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum) as columns,
       exists (
         select from pg_constraint as key where key.conrelid = tables.relid and key.confrelid = tables.relid and key.contype = 'f'
       ) as "refersToItself",

@@ -1,7 +1,7 @@
 /**
  * The map of clubs to backends in HAProxy: a line of a file for each club that is not in the default backend.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
 import { ClubMoveRefused } from './errors.js';
@@ -28,11 +28,23 @@ export async function routeClub({ map, sockets }: Haproxy, id: string, backend: 
       throw new ClubMoveRefused(`HAProxy at ${socket} refuses to change ${map}: ${answer.trim()}`);
     }
   }
-  const lines = (await readFile(map, 'utf8'))
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith(`${id} `));
-  await writeFile(`${map}.new`, `${[...lines, `${id} ${backend}`].join('\n')}\n`);
-  await rename(`${map}.new`, map);
+  await changeLine(map, id, backend);
+}
+
+/** Replaces the line of a club in the file. @throws ClubMoveRefused when another command does */
+async function changeLine(map: string, id: string, backend: string): Promise<void> {
+  try {
+    const { mode } = await stat(map);
+    const lines = (await readFile(map, 'utf8')).split('\n');
+    const others = lines.filter((line) => line !== '' && line.split(/\s/)[0] !== id);
+    // Exclusively, so that no other change is lost.
+    await writeFile(`${map}.new`, [...others, `${id} ${backend}`, ''].join('\n'), { flag: 'wx', mode });
+    await rename(`${map}.new`, map);
+  } catch (error) {
+    throw new ClubMoveRefused(`The file ${map} cannot be changed: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
 }
 
 /** Sends a command to the runtime API, and returns the answer: nothing when it was done. */

@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { readClub } from '../club-files/export.js';
-import { singly, writeClub } from '../club-files/import.js';
+import { splitLines, writeClub } from '../club-files/import.js';
 import type { Progress } from '../club-files/progress.js';
 import {
   inTransaction,
@@ -19,6 +19,7 @@ import {
   readFingerprint,
   SNAPSHOT,
   WRITE,
+  withoutDeploys,
 } from '../club-files/session.js';
 import { SQLSTATE } from '../database/sql-states.js';
 import { ClubMoveRefused } from './errors.js';
@@ -42,6 +43,14 @@ export interface Plan {
   rows: number;
 }
 
+/** What a comparison with another database has found. */
+export interface Reconciled {
+  /** The clubs that the other database serves. They are marked as moved. */
+  marked: ListedClub[];
+  /** Those that it has, but closed: an operator decides where they are. */
+  closed: ListedClub[];
+}
+
 type Call =
   | 'select app.begin_move($1, $2, $3)'
   | 'select app.end_move($1, $2)'
@@ -61,9 +70,12 @@ export async function planMove(route: Route, club: string, progress: Progress): 
   const { header } = await inTransaction(route.source, SNAPSHOT, (client) =>
     readClub(client, club, progress),
   );
-  const state = await readState(route.source, header.club.id);
-  if (state) {
-    throw new ClubMoveRefused(`The club ${header.club.slug} ${print(state)}. Resume or abort this move.`);
+  const { id, slug } = header.club;
+  const here = await readState(route.source, id);
+  if (here) {
+    throw new ClubMoveRefused(
+      `The club ${slug} ${describe(here)}.${here.state === 'leaving' ? ' Resume or abort this move.' : ''}`,
+    );
   }
   await inTransaction(route.target, SNAPSHOT, async (client) => {
     if ((await readFingerprint(client)) !== header.release) {
@@ -71,47 +83,46 @@ export async function planMove(route: Route, club: string, progress: Progress): 
         `${route.name} has another release. Deploy the same release to both databases.`,
       );
     }
-    const there = (await listClubs(client)).find(
-      ({ id, slug }) => id === header.club.id || slug === header.club.slug,
-    );
-    if (there !== undefined) {
+    const there = (await listClubs(client)).find((other) => other.id === id || other.slug === slug);
+    if (there !== undefined && there.id !== id) {
       throw new ClubMoveRefused(
-        there.id === header.club.id
-          ? `${route.name} has the club already. If it is from a move that was aborted, abort that again.`
-          : `${route.name} has another club with the slug ${there.slug}. Change one with app.rename_club.`,
+        `${route.name} has another club with the slug ${slug}. Change one with app.rename_club.`,
       );
+    }
+    if (there !== undefined) {
+      const state = (await readStates(client)).get(id) ?? null;
+      const advice = {
+        arriving: 'Abort the move that it is from.',
+        moved: 'Remove it there with app.forget_club, a day after it has moved.',
+        other: 'Remove it there with app.forget_club, if it is a copy.',
+      }[state === null || state.state === 'leaving' ? 'other' : state.state];
+      throw new ClubMoveRefused(`${route.name} has the club already: there it ${describe(state)}. ${advice}`);
     }
   });
   return { club: header.club, rows: header.tables.reduce((sum, { rows }) => sum + rows, 0) };
 }
 
 /**
- * Moves a club. Whatever fails before it has moved ends the move, and the source serves the club again.
+ * Moves a club. If it fails before the club has moved, the move is aborted, and the source serves the club again.
  *
  * @returns the milliseconds for which no database served the club
- * @throws as planMove
+ * @throws ClubMoveRefused; ClubFileRefused; ConnectionFailed
  */
 export async function moveClub(route: Route, { club }: Plan, progress: Progress): Promise<number> {
   const moveId = randomUUID();
-  const began = performance.now();
-  await call(route.source, 'select app.begin_move($1, $2, $3)', [club.id, moveId, route.name]);
-  try {
-    await arrive(route, club.id, moveId, progress);
-  } catch (error) {
-    await abortMove(route, club.id).catch((cause) => {
-      throw new ClubMoveRefused(
-        `The move failed, and was not aborted: ${cause.message} Resume or abort it.`,
-        {
-          cause: error,
-        },
-      );
+  return whileNotDeployed(route, async () => {
+    const began = performance.now();
+    try {
+      await call(route.source, 'select app.begin_move($1, $2, $3)', [club.id, moveId, route.name]);
+      await arrive(route, club.id, moveId, progress);
+    } catch (error) {
+      throw await abortOwn(route, club.id, moveId, error as Error);
+    }
+    await finish(route, club.id, moveId).catch((error) => {
+      throw new ClubMoveRefused(`The move was interrupted: ${error.message} Resume it.`, { cause: error });
     });
-    throw error;
-  }
-  await finish(route, club.id, moveId).catch((cause) => {
-    throw new ClubMoveRefused(`The move was interrupted: ${cause.message} Resume it.`, { cause });
+    return performance.now() - began;
   });
-  return performance.now() - began;
 }
 
 /**
@@ -125,93 +136,99 @@ export async function resumeMove(
   club: string,
   progress: Progress,
 ): Promise<{ id: string; wasMoved: boolean }> {
-  const id = await findClub(route.source, club);
-  const here = await readState(route.source, id);
-  const there = await readState(route.target, id);
-  if (!here || here.state === 'arriving') {
-    throw new ClubMoveRefused(`The club ${club} does not move from this database.`);
-  }
-  if (here.target !== route.name) {
-    throw new ClubMoveRefused(`The club ${club} moves to ${here.target}, not to ${route.name}.`);
-  }
-  const hasArrived = there?.moveId === here.moveId;
-  if (here.state === 'leaving' && there === undefined) {
-    await arrive(route, id, here.moveId, progress);
-  } else if (here.state === 'moved' && there === null) {
-    return { id, wasMoved: true };
-  } else if (!hasArrived) {
-    throw new ClubMoveRefused(
-      `The club ${club} ${print(here)}, but in ${route.name} it ${print(there)}. ` +
-        'Do not serve it before you know which of the databases was restored from a backup.',
-    );
-  }
-  await finish(route, id, here.moveId, here.state);
-  return { id, wasMoved: false };
+  return whileNotDeployed(route, async () => {
+    const id = await findClub(route.source, club);
+    const here = await readState(route.source, id);
+    const there = await readState(route.target, id);
+    if (!here || here.state === 'arriving') {
+      throw new ClubMoveRefused(`The club ${club} does not move from this database.`);
+    }
+    requireTarget(route, club, here);
+    if (here.state === 'moved' && there === null) {
+      return { id, wasMoved: true };
+    }
+    if (here.state === 'leaving' && there === undefined) {
+      await arrive(route, id, here.moveId, progress);
+    } else if (there?.moveId !== here.moveId) {
+      throw contradiction(route, club, here, there);
+    }
+    await finish(route, id, here.moveId, here.state);
+    return { id, wasMoved: false };
+  });
 }
 
 /**
  * Ends a move before the club has moved: the source serves the club again, and the target removes it.
  *
- * @throws ClubMoveRefused when it has moved; ConnectionFailed
+ * @throws ClubMoveRefused when there is no such move, or the club has moved; ConnectionFailed
  */
 export async function abortMove(route: Route, club: string): Promise<void> {
-  const id = await findClub(route.source, club);
-  const here = await readState(route.source, id);
-  // The source first: then no other command can say that the club has moved, so none opens it at the target.
-  if (here?.state === 'leaving') {
-    await call(route.source, 'select app.abort_move($1, $2)', [id, here.moveId]);
-  } else if (here) {
-    throw new ClubMoveRefused(`The club ${club} ${print(here)}. Resume the move; nothing undoes it.`);
-  }
-  const there = await readState(route.target, id);
-  if (there?.state === 'arriving') {
-    await call(route.target, 'select app.abort_move($1, $2)', [id, there.moveId]);
-  }
+  await whileNotDeployed(route, async () => {
+    const id = await findClub(route.source, club);
+    // The target first. What arrives there later is of another move, which this does not end.
+    const there = await readState(route.target, id);
+    const here = await readState(route.source, id);
+    if (here?.state === 'leaving') {
+      requireTarget(route, club, here);
+      if (there !== undefined && there?.state !== 'arriving') {
+        throw contradiction(route, club, here, there);
+      }
+      // The source first: then no other command can say that the club has moved, so none opens it at the target.
+      await call(route.source, 'select app.abort_move($1, $2)', [id, here.moveId]);
+    } else if (here) {
+      throw new ClubMoveRefused(`The club ${club} ${describe(here)}. Nothing undoes it.`);
+    } else if (there?.state !== 'arriving') {
+      throw new ClubMoveRefused(`The club ${club} ${describe(here)}.`);
+    }
+    if (there?.state === 'arriving') {
+      await call(route.target, 'select app.abort_move($1, $2)', [id, there.moveId]);
+    }
+  });
 }
 
 /**
- * After a database was restored from a backup: marks each club as moved that the other database has. Run it before the restored database is
+ * After a database was restored from a backup: marks each club as moved that the other database serves. Run it before the restored database is
  * served, once for each other database.
  *
  * @param route from the restored database to another one
- * @returns the clubs that were marked
+ * @param isDry whether to mark none
  * @throws ConnectionFailed
  */
-export async function reconcileClubs(route: Route): Promise<ListedClub[]> {
+export async function reconcileClubs(route: Route, isDry: boolean): Promise<Reconciled> {
   const elsewhere = await inTransaction(route.target, SNAPSHOT, async (client) => {
     const states = await readStates(client);
     return (await listClubs(client)).filter(({ id }) => !/arriving|moved/.test(states.get(id)?.state ?? ''));
   });
   return inTransaction(route.source, WRITE, async (client) => {
     const states = await readStates(client);
-    const known = await listClubs(client);
-    const marked = known.filter(
-      ({ id }) => states.get(id)?.state !== 'moved' && elsewhere.some((other) => other.id === id),
-    );
-    for (const { id } of marked) {
+    const known = (await listClubs(client)).filter(({ id }) => states.get(id)?.state !== 'moved');
+    const both = elsewhere.filter(({ id }) => known.some((club) => club.id === id));
+    const marked = both.filter(({ closedAt }) => closedAt === null);
+    for (const { id } of isDry ? [] : marked) {
       const before = states.get(id);
-      if (before !== undefined) {
-        throw new ClubMoveRefused(
-          `The club ${id} ${print(before)}, and ${route.name} has it. Abort that move first.`,
-        );
+      const moveId = before?.moveId ?? randomUUID();
+      if (before?.state === 'arriving') {
+        await client.query('select app.abort_move($1, $2)', [id, moveId]);
+        continue;
       }
-      const moveId = randomUUID();
-      await client.query('select app.begin_move($1, $2, $3)', [id, moveId, route.name]);
+      if (before === undefined) {
+        await client.query('select app.begin_move($1, $2, $3)', [id, moveId, route.name]);
+      }
       await client.query('select app.end_move($1, $2)', [id, moveId]);
     }
-    return marked;
+    return { marked, closed: both.filter(({ closedAt }) => closedAt !== null) };
   });
 }
 
 /** Copies a club that leaves the source to the target, where it arrives. */
 async function arrive(route: Route, id: string, moveId: string, progress: Progress): Promise<void> {
   await untilRequestsEnd(route.source);
-  return inTransaction(route.source, SNAPSHOT, async (source) => {
+  await inTransaction(route.source, SNAPSHOT, async (source) => {
     const { header, lines } = await readClub(source, id, progress);
-    const single = singly(lines);
-    await single.next();
+    const rows = splitLines(lines);
+    await rows.next();
     await inTransaction(route.target, WRITE, (target) =>
-      writeClub(target, header, single, { progress, closedAt: header.club.closedAt, moveId }),
+      writeClub(target, header, rows, { progress, closedAt: header.club.closedAt, moveId }),
     );
   });
 }
@@ -229,19 +246,49 @@ async function finish(
   await call(target, 'select app.open_club($1, $2)', [id, moveId]);
 }
 
+/** Ends the move of this command, which failed before the club had moved. Returns the error to throw. */
+async function abortOwn(
+  { source, target }: Route,
+  id: string,
+  moveId: string,
+  failure: Error,
+): Promise<Error> {
+  try {
+    // Nothing if begin_move failed.
+    if ((await readState(source, id))?.moveId === moveId) {
+      await call(source, 'select app.abort_move($1, $2)', [id, moveId]);
+    }
+  } catch (error) {
+    return new ClubMoveRefused(
+      `The move failed: ${failure.message} It was not aborted: ${(error as Error).message} Resume or abort it.`,
+      { cause: failure },
+    );
+  }
+  try {
+    if ((await readState(target, id))?.moveId === moveId) {
+      await call(target, 'select app.abort_move($1, $2)', [id, moveId]);
+    }
+    return failure;
+  } catch {
+    return new ClubMoveRefused(
+      `The move failed, and the first database serves the club again: ${failure.message} The other one may have a copy: abort the move when it can be used.`,
+      { cause: failure },
+    );
+  }
+}
+
 /**
- * Waits for the transactions of the service that began before the club left. Each holds a lock of app.members, which it takes before it reads
- * the state of the club; those that begin later are refused. Other clubs are not blocked.
+ * Waits for the transactions of the service that were running when this is called, as CREATE INDEX CONCURRENTLY does: those that begin later see
+ * that the club leaves. Other clubs are not blocked.
  */
 async function untilRequestsEnd(login: Login): Promise<void> {
   const running = async (client: pg.Client) => {
     const { rows } = await client.query<{ transaction: string; pid: number }>(`
-      select distinct lock.virtualtransaction as transaction, lock.pid
+      select lock.virtualxid as transaction, lock.pid
       from pg_locks as lock
       join pg_stat_activity as session using (pid)
       join pg_roles as login on login.oid = session.usesysid
-      where lock.granted and lock.relation = 'app.members'::regclass
-        and lock.database = (select oid from pg_database where datname = current_database())
+      where lock.locktype = 'virtualxid' and lock.granted and session.datname = current_database()
         and pg_has_role(login.oid, 'club_api', 'member') and not login.rolsuper`);
     return rows;
   };
@@ -262,12 +309,19 @@ async function untilRequestsEnd(login: Login): Promise<void> {
   });
 }
 
-/** Calls a function for operators in a transaction that is on disk when this returns. @throws ClubMoveRefused */
+/** Keeps deploys from both databases: one that began in between would leave the club closed for as long as it takes. */
+async function whileNotDeployed<Result>(
+  { source, target }: Route,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return withoutDeploys(source, () => withoutDeploys(target, work));
+}
+
+/** Calls a function for operators in a transaction. @throws ClubMoveRefused */
 async function call(login: Login, statement: Call, values: string[]): Promise<void> {
   await inTransaction(login, WRITE, async (client) => {
-    await client.query('set local synchronous_commit = on');
     await client.query(statement, values).catch((error) => {
-      throw ['CL005', SQLSTATE.OBJECT_IN_USE].includes(error.code)
+      throw ['CL002', 'CL005', SQLSTATE.OBJECT_IN_USE].includes(error.code)
         ? new ClubMoveRefused(`Another command has changed the move: ${error.message}.`)
         : error;
     });
@@ -300,7 +354,21 @@ async function findClub(login: Login, club: string): Promise<string> {
   return found.id;
 }
 
-function print(state: State | undefined): string {
+function requireTarget(route: Route, club: string, { target }: NonNullable<State>): void {
+  if (target !== route.name) {
+    throw new ClubMoveRefused(`The club ${club} moves to ${target}, not to ${route.name}.`);
+  }
+}
+
+/** Both databases cannot be in these states by the commands alone: one of them has lost a commit. */
+function contradiction(route: Route, club: string, here: State, there: State | undefined): ClubMoveRefused {
+  return new ClubMoveRefused(
+    `The club ${club} ${describe(here)}, but in ${route.name} it ${describe(there)}. ` +
+      'One of the databases was restored from a backup, or lost a commit in a failover: docs/growing.md says what to do.',
+  );
+}
+
+function describe(state: State | undefined): string {
   if (!state) {
     return state === null ? 'is in no move' : 'does not exist';
   }

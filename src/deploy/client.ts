@@ -4,6 +4,8 @@ import { OperatorError, reasonOf } from '../database/errors.js';
 import { type RoleFacts, requireRole } from '../database/session-setup.js';
 import { parseDatabaseUrl, type Role } from '../database/socket.js';
 
+/** After this time without data the operating system asks whether the server is still there, and gives up ten seconds later. */
+const KEEP_ALIVE_MS = 10_000;
 /** Shorter than the connect timeout of the operating system. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -61,6 +63,8 @@ async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     stream: () => socket,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     application_name: 'club-management-service operator',
   });
   // What is in flight fails too. Without a listener the event would end the process.

@@ -193,7 +193,7 @@ t.test(
 
 t.test('a club is not imported where its id or its slug is taken', async (t) => {
   await t.rejects(importClub(loginOf(source), FILE, silent()), {
-    message: /The database has the club .* already\. .*app\.forget_club/,
+    message: /The database has the club .* already\. .*--replace/,
   });
   const taken = await makeDatabase(t);
   const other = await taken.makeClub(header.club.slug);
@@ -293,10 +293,15 @@ t.test(
     await operator.connect();
     t.teardown(() => operator.end());
     await operator.query('set role club_owner');
-    for (const call of ['close_club', 'forget_club']) {
-      await operator.query(`select app.${call}($1)`, [club]);
-    }
-    await importClub(loginOf(service.db), file, silent());
+    const restore = (from: string) => importClub(loginOf(service.db), from, silent(), { replaces: true });
+    await t.rejects(restore(file), { message: /The club is not replaced: the club .* is not closed/ });
+    await operator.query('select app.close_club($1)', [club]);
+    const cut = join(directory, 'cut');
+    await writeFile(cut, (await readFile(file)).subarray(0, -100));
+    await t.rejects(restore(cut), { message: /it is cut/ });
+    const { length } = await service.db.queryAsAdmin('select from app.tasks where tenant_id = $1', [club]);
+    t.equal(length, 2, 'a file that is refused replaces nothing');
+    await restore(file);
     t.equal((await anna.get('/api/clubs/current')).status, 403, 'it is closed');
     await operator.query('select app.reopen_club($1)', [club]);
 

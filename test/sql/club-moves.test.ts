@@ -19,7 +19,7 @@ import { connectAsRuntime } from '../setup/runtime.js';
 import { refused } from '../setup/send.js';
 import { startService, type TestService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
-import { until } from '../setup/wait.js';
+import { until, untilWaitingForLocks } from '../setup/wait.js';
 
 const silent = () => new Progress(new PassThrough());
 const route = (source: TestDatabase, target: TestDatabase, name = 'east'): Route => ({
@@ -200,35 +200,37 @@ t.test(
     const { commits: total } = await interrupt('whole', 0, 'pass');
     t.ok(total >= 4);
     for (let place = 1; place <= total; place += 1) {
-      for (const action of ['cut before', 'cut after'] as const) {
-        for (const recovery of ['resume', 'abort']) {
-          const what = `commit ${place}, ${action}, ${recovery}`;
-          const slug = what.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-          const { id, failure } = await interrupt(slug, place, action);
-          t.ok(failure instanceof OperatorError, `${what}: ${failure}`);
-          t.not(String(await served(id)), 'true,true', what);
-          const recovered = await (recovery === 'resume'
-            ? resumeMove(eastward, slug, silent())
-            : abortMove(eastward, slug)
-          ).then(
-            () => true,
-            (error) => error instanceof ClubMoveRefused || t.fail(`${what}: ${error}`),
-          );
-          t.ok(recovered);
-          const at = String(await served(id));
-          if (at === 'false,false') {
-            // Either it has moved, so that it cannot be aborted, or the failed command had aborted it.
-            await resumeMove(eastward, slug, silent());
-          }
-          t.match(String(await served(id)), /^(true,false|false,true)$/, what);
-          const [here] = await served(id);
-          if (here) {
-            // What a failed abort left behind there goes with the next.
-            await abortMove(eastward, slug);
-            await move(eastward, slug);
-          }
-          t.same(await served(id), [false, true], `${what}: it can move`);
+      // Before a commit both databases are as after the one before, so each state is resumed and aborted.
+      for (const [action, recovery] of [
+        ['cut before', 'abort'],
+        ['cut after', 'resume'],
+      ] as const) {
+        const what = `commit ${place}, ${action}, ${recovery}`;
+        const slug = what.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+        const { id, failure } = await interrupt(slug, place, action);
+        t.ok(failure instanceof OperatorError, `${what}: ${failure}`);
+        t.not(String(await served(id)), 'true,true', what);
+        const recovered = await (recovery === 'resume'
+          ? resumeMove(eastward, slug, silent())
+          : abortMove(eastward, slug)
+        ).then(
+          () => true,
+          (error) => error instanceof ClubMoveRefused || t.fail(`${what}: ${error}`),
+        );
+        t.ok(recovered);
+        const at = String(await served(id));
+        if (at === 'false,false') {
+          // Either it has moved, so that it cannot be aborted, or the failed command had aborted it.
+          await resumeMove(eastward, slug, silent());
         }
+        t.match(String(await served(id)), /^(true,false|false,true)$/, what);
+        const [here] = await served(id);
+        if (here) {
+          // What a failed abort left behind there goes with the next.
+          await abortMove(eastward, slug).catch((error) => t.type(error, ClubMoveRefused));
+          await move(eastward, slug);
+        }
+        t.same(await served(id), [false, true], `${what}: it can move`);
       }
     }
   },
@@ -256,20 +258,98 @@ t.test('a move is refused where it cannot end, and nothing changes', async (t) =
   t.same(await served(id), [true, false]);
 });
 
-t.test('a restored database serves no club that another one has', async (t) => {
-  const { id, slug } = await makeClub('restored');
-  await move(eastward, slug);
-  // As if the west had been restored from a backup of before the move.
+t.test('a restored database serves no club that another one serves', async (t) => {
+  const [moved, copied] = [await makeClub('restored'), await makeClub('copied')];
+  for (const { slug } of [moved, copied]) {
+    await move(eastward, slug);
+  }
+  await inEast.query('select app.close_club($1)', [copied.id]);
+  // As if the west had been restored from a backup of before the moves.
   await west.db.queryAsAdmin(
-    'update app.clubs set move_id = null, move_state = null, move_target = null, moved_at = null where id = $1',
-    [id],
+    `update app.clubs set move_id = null, move_state = null, move_target = null, moved_at = null
+     where slug in ('restored', 'copied')`,
   );
-  t.same(await served(id), [true, true]);
-  t.same(
-    (await reconcileClubs(eastward)).map((club) => club.slug),
-    [slug],
+  t.same(await served(moved.id), [true, true]);
+  const found = { marked: [{ slug: 'restored' }], closed: [{ slug: 'copied' }] };
+  t.match(await reconcileClubs(eastward, true), found);
+  t.same(await served(moved.id), [true, true], 'a dry run marks none');
+  t.match(await reconcileClubs(eastward, false), found);
+  t.same(await served(moved.id), [false, true]);
+  t.match(await reconcileClubs(eastward, false), { marked: [] }, 'a second time there is nothing to do');
+  t.match(
+    (await reconcileClubs(westward, false)).marked.map((club) => club.slug),
+    ['copied'],
+    'of the other one only what this one serves',
   );
+});
+
+t.test('no command continues where one of the databases has lost a commit', async (t) => {
+  const { id, slug } = await makeClub('lost-commit');
+  await move(eastward, slug);
+  // The source lost the commit by which the club has moved.
+  await west.db.queryAsAdmin(`update app.clubs set move_state = 'leaving', moved_at = null where id = $1`, [
+    id,
+  ]);
+  for (const command of [() => resumeMove(eastward, slug, silent()), () => abortMove(eastward, slug)]) {
+    await t.rejects(async () => void (await command()), {
+      message: /moves to east, but in east it is in no move\. One of the databases/,
+    });
+  }
   t.same(await served(id), [false, true]);
-  t.same(await reconcileClubs(eastward), [], 'a second time there is nothing to do');
-  t.same(await reconcileClubs(westward), [], 'clubs that have moved from the other one are not marked');
+  t.match(await reconcileClubs(eastward, false), { marked: [{ slug }] });
+  t.match(await resumeMove(eastward, slug, silent()), { wasMoved: true });
+
+  // The target lost the club.
+  await inEast.query('select app.close_club($1)', [id]);
+  await inEast.query('select app.forget_club($1)', [id]);
+  for (const command of [() => resumeMove(eastward, slug, silent()), () => abortMove(eastward, slug)]) {
+    await t.rejects(async () => void (await command()), {
+      name: 'ClubMoveRefused',
+      message: /has moved to east/,
+    });
+  }
+  t.same(await served(id), [false, false]);
+});
+
+t.test('an abort ends the move that it has found, and no later one', async (t) => {
+  const { id, slug } = await makeClub('aborted');
+  const [first, second] = [randomUUID(), randomUUID()];
+  await inWest.query('select app.begin_move($1, $2, $3)', [id, first, 'east']);
+  await t.rejects(abortMove({ ...eastward, name: 'other' }, slug), {
+    message: /moves to east, not to other/,
+  });
+  await abortMove(eastward, slug);
+  t.same(await served(id), [true, false]);
+  await t.rejects(abortMove(eastward, slug), { message: `The club ${slug} is in no move.` });
+  await inWest.query('select app.begin_move($1, $2, $3)', [id, second, 'east']);
+  for (const name of ['end_move', 'abort_move']) {
+    await t.rejects(inWest.query(`select app.${name}($1, $2)`, [id, first]), { code: 'CL005' });
+  }
+  await resumeMove(eastward, slug, silent());
+  t.same(await served(id), [false, true]);
+});
+
+t.test('a request whose snapshot is older than the move is waited for', async (t) => {
+  const { id, slug, anna, shiftId } = await makeClub('snapshot');
+  const { body: shift } = await anna.get(`/api/shifts/${shiftId}`);
+  const admin = new pg.Client(west.db.adminUrl);
+  await admin.connect();
+  t.teardown(() => admin.end());
+  await admin.query('begin; lock table app.members in access exclusive mode');
+  const put = anna.put(`/api/shifts/${shiftId}`, {
+    ...shiftRequest({ startsAt: shift.startsAt, endsAt: shift.endsAt }),
+    title: 'Changed',
+    version: shift.version,
+  });
+  await untilWaitingForLocks(west.db, 1);
+  const plan = { club: { id, slug, name: slug, closedAt: null }, rows: 0 };
+  const moving = moveClub(eastward, plan, silent());
+  await until(
+    () => states(inWest),
+    (list) => list.some((club) => club.slug === slug),
+  );
+  await admin.query('commit');
+  t.equal((await put).status, 200);
+  await moving;
+  t.match(await east.as('anna', 'Admin', id).get(`/api/shifts/${shiftId}`), { body: { title: 'Changed' } });
 });

@@ -143,7 +143,7 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
     (await run('import chess-north.club')).stdout,
     /^Imported the club chess-north .* The club is closed/,
   );
-  await run('import chess-north.club\npsql', { CLUB_ID: first });
+  await run('import chess-north.club --replace', { CLUB_ID: first });
   t.same(await rowsOf(first), before, 'the club is restored, and open');
   await withClient(restored, async (client) => {
     await client.query('set role club_owner');
