@@ -34,6 +34,8 @@ export const EVERYTHING: Workload = {
   'read shift': 9,
   'list shifts': 3,
   'list members': 1,
+  'end membership': 4,
+  'renew membership': 8,
   record: 10,
   'remove record': 2,
   'read record': 4,
@@ -47,7 +49,10 @@ const PEOPLE: [string, Role][] = [
   ['anna', 'Member'],
   ['ben', 'Member'],
   ['cleo', 'Member'],
+  ['dora', 'Member'],
 ];
+/** Whose membership ends at times. One is enough: of a member who may have left, less is known. */
+const LEAVER = 'dora';
 /** Longer than the slowest correct response: the wait in the queue, the deadline, and a freeze. */
 const PATIENCE_MS = 18_000;
 /** Longer than the service may take to recover. */
@@ -125,7 +130,14 @@ export async function recordWork<Ground extends Target>(
   const sharedRows = new Map(
     target.clubs.map((club): [string, SharedRows] => [
       club.id,
-      { tasks: [], shifts: [], started: [], count: 0, end: () => target.now() > end + LAST_TRIES_MS },
+      {
+        tasks: [],
+        shifts: [],
+        started: [],
+        leavers: members.filter((member) => member.club === club && member.subject === LEAVER),
+        count: 0,
+        end: () => target.now() > end + LAST_TRIES_MS,
+      },
     ]),
   );
   const live = async (member: Member) => {

@@ -63,6 +63,9 @@ export async function readFinalState(target: Target): Promise<FinalState> {
          concat_ws('|', version, concat_ws(' ', status, minutes), recorded_by_id) as record
        from app.attendance join app.clubs as club on club.id = tenant_id`,
     )) as FinalState['attendance'],
+    members: (await queryAsAdmin(
+      `select id, case when left_at is null then 'Active' else 'Left' end as status from app.members`,
+    )) as FinalState['members'],
     foreign: others,
   };
 }

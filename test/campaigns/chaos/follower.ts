@@ -45,11 +45,12 @@ export async function follow(
     } else {
       feed.foreign.push(...foreignIn(response.text, target, club.canary));
       for (const { id, sequence, type, subjectId, actorId, memberId, changes } of response.body) {
-        const { capacity, promotedAt } = changes;
+        const { capacity, promotedAt, status } = changes;
         feed.events.push({
           ...{ id, sequence, type, subjectId, actorId, memberId },
           ...(typeof capacity?.to === 'number' && { capacity: capacity.to }),
           ...(promotedAt !== undefined && { isPromotion: true }),
+          ...(type === 'member.changed' && status !== undefined && { status: status.to }),
         });
       }
       if (response.body.length === 0 && isLast) {

@@ -29,6 +29,8 @@ export type Kind =
   | 'remove wait'
   | 'read waits'
   | 'list members'
+  | 'end membership'
+  | 'renew membership'
   | 'record'
   | 'remove record'
   | 'read record'
@@ -61,7 +63,7 @@ export interface Operation {
   entrance?: string;
   /** The task or shift of the request. */
   target?: string;
-  /** The Member.Id whose signup, wait or attendance it is about, if not the caller's own. */
+  /** The Member.Id whose membership, signup, wait or attendance it is about, if not the caller's own. */
   holder?: string;
   key?: string;
   /** A unique text of this creation, which the row keeps. */
@@ -124,6 +126,7 @@ export interface FinalState {
   /** Those of each shift in the order of its queue. */
   waits: { shift: string; member: string; creator: string | null }[];
   attendance: FinalRecord[];
+  members: { id: string; status: 'Active' | 'Left' }[];
   /** Other rows with another club's data, in words. */
   foreign: string[];
 }
@@ -140,6 +143,8 @@ export interface FeedEvent {
   capacity?: number;
   /** Whether a signup was given to who waited. */
   isPromotion?: boolean;
+  /** The new status of a member. */
+  status?: string;
 }
 
 /** The events of a club as one follower read them, from the first to the last. */
@@ -202,7 +207,7 @@ export function recordText(version: number, content: string, recordedById: strin
   return `${version}|${content}|${recordedById}`;
 }
 
-/** Whose signup, wait or attendance the request is about. */
+/** Whose membership, signup, wait or attendance the request is about. */
 export function holderOf({ holder, member }: Operation): string {
   return holder ?? member;
 }

@@ -9,6 +9,7 @@ import { openWire, type Send } from './wire.js';
 /** A member of a club, whose requests are sequential and recorded. */
 export interface Member {
   club: Club;
+  subject: string;
   role: Role;
   id: string;
   random(): number;
@@ -60,6 +61,7 @@ export async function join(
   club.memberIds.push(id);
   return {
     club,
+    subject,
     role,
     id,
     random: randomOf(seed),

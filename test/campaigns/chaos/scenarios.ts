@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withClient } from '../../../src/deploy/client.js';
 import { type Action, isStatement, type Message, message } from '../../setup/proxy.js';
 import { until } from '../../setup/wait.js';
 import type { Plan } from './campaign.js';
+import { join } from './member.js';
 import { cutAt, heal, isCommit, isCommitted } from './nemesis.js';
 import { COLUMN_TYPES, changeColumnTypes, deployInTime } from './operators.js';
-import type { Club, Testbed } from './testbed.js';
+import { BACKENDS, type Club, type Testbed } from './testbed.js';
 import { openWire } from './wire.js';
+import { type SharedRows, work } from './work.js';
 
 /** Faults that reveal one kind of defect, and their duration. A correct service passes each of them. */
 export interface Scenario extends Pick<Plan, 'nemesis'> {
@@ -262,6 +265,59 @@ export const silence: Scenario = {
     heal(testbed);
     testbed.back.cut();
     fault.to = testbed.now();
+  },
+};
+
+/** While it is held, a request about a shift of the club has begun, and written nothing. */
+const SHIFTS = 'select from app.shifts where tenant_id = $1 for update';
+/** While it is held, a request of the club has written, and waits in COMMIT for the number of its event. */
+const COMMITS = 'select pg_advisory_xact_lock(uuid_hash_extended($1, 1))';
+
+/** A member signs up, and leaves before the request has the lock of the shift, or before it commits. */
+export const leaving: Scenario = {
+  name: 'a member leaves while they sign up',
+  durationMs: DURATION_MS,
+  nemesis: async (testbed, isOver) => {
+    heal(testbed);
+    const { clubs, queryAsAdmin, victim, database, front } = testbed;
+    const [club] = clubs as [Club];
+    const options = { entrance: front.url, seed: 1, patienceMs: 60_000, restInDoubtMs: 0 };
+    const ada = await join(testbed, club, 'ada', 'Admin', options);
+    const eve = await join(testbed, club, 'eve', 'Member', options);
+    // Markers are unique in the club.
+    const shared = { tasks: [], shifts: [], started: [], leavers: [eve], count: 1_000_000, end: () => false };
+    await work(ada, shared, 'create shift');
+    const [shift] = shared.shifts as SharedRows['shifts'];
+    const path = `/api/shifts/${shift?.id}/signup`;
+    const untilWaiting = async (operation: string, request: Promise<unknown>) => {
+      let hasEnded = false;
+      request.then(() => {
+        hasEnded = true;
+      });
+      const isWaiting = async () =>
+        (
+          await queryAsAdmin(`select ${BACKENDS} and wait_event_type = 'Lock' and query like $1`, [
+            `/* ${operation} */%`,
+          ])
+        ).length > 0;
+      await until(async () => hasEnded || (await isWaiting()), Boolean, { everyMs: 5 });
+    };
+    for (const lock of [SHIFTS, COMMITS]) {
+      await withClient(victim.urls(database).admin, async (holder) => {
+        await holder.query('begin');
+        await holder.query(lock, [club.id]);
+        const signup = eve.act({ kind: 'sign up', target: shift?.id ?? '', method: 'POST', path });
+        await untilWaiting('signUp', signup);
+        const end = work(ada, shared, 'end membership');
+        await untilWaiting('setMembership', end);
+        await holder.query('rollback');
+        await Promise.all([signup, end]);
+      });
+      await work(ada, shared, 'renew membership');
+    }
+    await untilOver(isOver);
+    ada.leave();
+    eve.leave();
   },
 };
 

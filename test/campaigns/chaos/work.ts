@@ -10,6 +10,8 @@ export interface SharedRows {
   shifts: { id: string; version: number; capacity: number; uses: number }[];
   /** Shifts that have started, with the last known version of the record of each member; null when there is none. */
   started: { id: string; versions: Map<string, number | null>; uses: number }[];
+  /** Whose membership Admins end and renew. */
+  leavers: Member[];
   /** A counter that makes written texts unique. */
   count: number;
   /** The time after which keyed requests are not repeated. */
@@ -39,7 +41,7 @@ const SHIFT_MINUTES = 120;
 /** Sends one request of this kind; false when there is no suitable row, or the role is too low. */
 export async function work(member: Member, shared: SharedRows, kind: Kind): Promise<boolean> {
   const isManager = member.role === 'Manager' || member.role === 'Admin';
-  const isAllowed = /^delete/.test(kind)
+  const isAllowed = /^delete|membership$/.test(kind)
     ? member.role === 'Admin'
     : isManager || !/^(create|put|assign|unassign|record|remove|read waits)/.test(kind);
   if (!isAllowed) {
@@ -52,6 +54,8 @@ export async function work(member: Member, shared: SharedRows, kind: Kind): Prom
     await createShift(member, shared);
   } else if (kind.startsWith('list')) {
     await member.act({ kind, method: 'GET', path: `/api/${kind.slice(5)}` });
+  } else if (kind.endsWith('membership')) {
+    return setMembership(member, shared, kind);
   } else if (kind.endsWith('record')) {
     return workOnAttendance(member, shared, kind);
   } else {
@@ -226,6 +230,21 @@ async function workOnAttendance(member: Member, shared: SharedRows, kind: Kind):
   } else if (operation.currentVersion !== undefined) {
     shift.versions.set(holder, operation.currentVersion);
   }
+  return true;
+}
+
+async function setMembership(member: Member, { leavers }: SharedRows, kind: Kind): Promise<boolean> {
+  const leaver = pick(member, leavers);
+  if (leaver === undefined) {
+    return false;
+  }
+  await member.act({
+    kind,
+    holder: leaver.id,
+    method: 'PUT',
+    path: `/api/members/${leaver.id}/membership`,
+    body: { status: kind === 'end membership' ? 'Left' : 'Active' },
+  });
   return true;
 }
 

@@ -5,7 +5,7 @@ import { describe, type Report } from './verdict.js';
 export const GRACE_MS = 1_000;
 
 const TASK_WRITE = ['task_not_found', 'task_version_conflict'];
-/** The allowed errors of each request; all requests are valid. */
+/** The allowed errors of each request, besides those of members who have left; all requests are valid. */
 const REFUSALS: Record<Kind, string[]> = {
   'create task': ['idempotency_in_progress'],
   'patch task': [
@@ -25,7 +25,7 @@ const REFUSALS: Record<Kind, string[]> = {
   'sign up': ['shift_not_found', 'shift_full', 'already_signed_up', 'idempotency_in_progress'],
   cancel: ['shift_not_found', 'signup_not_found'],
   'read signup': ['shift_not_found', 'signup_not_found'],
-  assign: ['shift_not_found', 'shift_full'],
+  assign: ['shift_not_found', 'member_not_found', 'shift_full'],
   unassign: ['shift_not_found', 'signup_not_found'],
   wait: [
     'shift_not_found',
@@ -36,16 +36,20 @@ const REFUSALS: Record<Kind, string[]> = {
   ],
   'stop waiting': ['shift_not_found', 'wait_not_found'],
   'read wait': ['shift_not_found', 'wait_not_found'],
-  'assign wait': ['shift_not_found', 'shift_not_full', 'already_signed_up'],
+  'assign wait': ['shift_not_found', 'member_not_found', 'shift_not_full', 'already_signed_up'],
   'remove wait': ['shift_not_found', 'wait_not_found'],
   'read waits': ['shift_not_found'],
   'list members': [],
+  'end membership': [],
+  'renew membership': [],
   record: ['shift_not_found', 'attendance_version_conflict'],
   'remove record': ['shift_not_found', 'attendance_not_found'],
   'read record': ['shift_not_found', 'attendance_not_found'],
   'list attendance': [],
   'list hours': [],
 };
+
+const isAllowed = (kind: Kind, code = '') => code === 'membership_ended' || REFUSALS[kind].includes(code);
 
 /** Checks that every response is allowed for its request and in time, and that every 5xx has a fault as its cause. */
 export function checkAnswers(
@@ -64,7 +68,7 @@ export function checkAnswers(
       if (status !== 503 || !retryAfter || !hadReason(operation)) {
         report('unexpected-5xx', describe(operation));
       }
-    } else if (status !== null && status >= 300 && !REFUSALS[kind].includes(code ?? '')) {
+    } else if (status !== null && status >= 300 && !isAllowed(kind, code)) {
       report('anomalies', `a refusal out of turn: ${describe(operation)}`);
     }
   }

@@ -65,7 +65,7 @@ function meaningOf(operation: Operation): Meaning | undefined {
   if (code === 'attendance_version_conflict') {
     return (before) => (versionOf(before) === currentVersion ? [before] : []);
   }
-  return isAbsent;
+  return code === 'membership_ended' ? undefined : isAbsent;
 }
 
 /** The record after a PUT. None when the PUT names another version; the same content changes nothing. */

@@ -30,6 +30,8 @@ const TYPES: Partial<Record<Kind, string[]>> = {
   'remove wait': ['wait.deleted'],
   record: ['attendance.created', 'attendance.changed'],
   'remove record': ['attendance.deleted'],
+  'end membership': ['member.changed'],
+  'renew membership': ['member.changed'],
 };
 
 /** Checks that every acknowledged write has its event, and every event its write. */
@@ -132,15 +134,20 @@ function checkWrites({ club, events }: Feed, operations: Operation[], report: Re
   const possible = groupBy(happened.flatMap(possibleEvents), kindOf);
   const isWrite = (type: string) => Object.values(TYPES).flat().includes(type);
   const shiftsGone = new Set<string>();
+  const left = new Set<string | null>();
   const promotions = promotionsIn(events);
   const requested = events.filter((event) => {
-    const { type, subjectId } = event;
+    const { type, subjectId, memberId, status } = event;
     if (type === 'shift.deleted') {
       shiftsGone.add(subjectId);
     }
-    // Signups and waits are deleted with their shift.
-    const isWithShift = /^(signup|wait)\.deleted$/.test(type) && shiftsGone.has(subjectId);
-    return isWrite(type) && !isWithShift && !promotions.has(event);
+    if (status !== undefined) {
+      left[status === 'Left' ? 'add' : 'delete'](memberId);
+    }
+    // Signups and waits are deleted with their shift, and with the membership.
+    const isDeletion = /^(signup|wait)\.deleted$/.test(type);
+    const isWith = isDeletion && (shiftsGone.has(subjectId) || left.has(memberId));
+    return isWrite(type) && !isWith && !promotions.has(event);
   });
 
   const byRow = groupBy(requested, nameOf);
@@ -180,7 +187,8 @@ function possibleEvents(operation: Operation): EventKey[] {
 /** The event of an acknowledged write; none where it may have changed nothing. */
 function certainEvents(operation: Operation): EventKey[] {
   const [event, ...others] = isDone(operation) ? possibleEvents(operation) : [];
-  const isCertain = others.length === 0 || operation.status === 201;
+  const isCertain =
+    operation.status === 201 || (others.length === 0 && !operation.kind.endsWith('membership'));
   return event !== undefined && isCertain ? [event] : [];
 }
 

@@ -3,6 +3,7 @@ import { checkAnswers, checkTenants } from './answers.js';
 import { checkAttendance } from './attendance.js';
 import { checkFeeds } from './feeds.js';
 import { checkLists } from './lists.js';
+import { checkMemberships } from './memberships.js';
 import { checkQueues } from './queues.js';
 import { checkRows } from './rows.js';
 import { checkSignups } from './signups.js';
@@ -22,5 +23,6 @@ export function check(history: History): Verdict {
   checkAttendance(history, report);
   checkFeeds(history, report);
   checkQueues(history, report);
+  checkMemberships(history, report);
   return verdict;
 }

@@ -54,6 +54,9 @@ function effectOf({ kind, member }: Operation): Meaning | undefined {
   if (kind === 'stop waiting' || kind === 'remove wait') {
     return (state) => (isWaiting(state) ? [undefined] : []);
   }
+  if (kind === 'end membership') {
+    return () => [undefined];
+  }
   return undefined;
 }
 
@@ -65,11 +68,14 @@ const REFUSALS: Record<string, Meaning> = {
   shift_not_full: shows(isOut),
   signup_not_found: shows((state) => !isIn(state)),
   wait_not_found: shows((state) => !isWaiting(state)),
+  // Whoever has left has neither.
+  member_not_found: shows(isOut),
 };
 
 function meaningOf(operation: Operation): Meaning | undefined {
   const { kind, status, code = '', creator, queue } = operation;
-  if (isUnknown(operation) || status === 201 || status === 204) {
+  const isWritten = status === 201 || status === 204 || (kind === 'end membership' && status === 200);
+  if (isUnknown(operation) || isWritten) {
     return effectOf(operation);
   }
   if (kind === 'read waits') {
@@ -80,6 +86,9 @@ function meaningOf(operation: Operation): Meaning | undefined {
     const isOfWait = kind === 'read wait' || kind === 'assign wait';
     const shown = creator !== undefined && isOfWait ? waitBy(creator) : creator;
     return shows((state) => (isOfWait ? isWaiting(state) : isIn(state)) && state === (shown ?? state));
+  }
+  if (code === 'membership_ended') {
+    return holderOf(operation) === operation.member ? shows(isOut) : undefined;
   }
   return REFUSALS[code];
 }

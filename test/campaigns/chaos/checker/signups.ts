@@ -13,6 +13,9 @@ import { isWaiting, OF_PLACES, PLACES, waitBy } from './places.js';
 import { followStates, type Knowledge, type Span, type State } from './states.js';
 import { describe, type Report } from './verdict.js';
 
+/** Longer than the service works on a request: docs/reliability.md has the deadlines. */
+const LONGEST_MS = 60_000;
+
 /** One shift: its operations, and its members. */
 interface Shift {
   id: string;
@@ -109,6 +112,10 @@ function checkWaits(
   }
 }
 
+/** The time until which a request can take effect. */
+const latestEnd = (operation: Operation) =>
+  isUnknown(operation) ? operation.called + LONGEST_MS : operation.returned;
+
 function shiftsOf(operations: Operation[]): Shift[] {
   const shifts = new Map<string, Shift>();
   for (const made of operations) {
@@ -143,6 +150,7 @@ function shiftsOf(operations: Operation[]): Shift[] {
       shift.requests.push(operation);
     }
   }
+  const endsOfMembership = operations.filter(({ kind }) => kind === 'end membership');
   for (const shift of shifts.values()) {
     const holders = new Set([
       ...shift.requests.map(holderOf),
@@ -150,7 +158,10 @@ function shiftsOf(operations: Operation[]): Shift[] {
     ]);
     // A list says of each member whether they wait.
     const reads = shift.lists.flatMap((list) => [...holders].map((holder) => ({ ...list, holder })));
-    for (const [member, requests] of groupBy([...shift.requests, ...reads], holderOf)) {
+    const ends = endsOfMembership.filter(
+      (end) => holders.has(holderOf(end)) && latestEnd(end) > shift.made.called,
+    );
+    for (const [member, requests] of groupBy([...shift.requests, ...reads, ...ends], holderOf)) {
       shift.members.set(member, followStates(requests, PLACES));
     }
   }
