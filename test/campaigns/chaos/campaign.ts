@@ -6,7 +6,7 @@ import { follow } from './follower.js';
 import type { History, Kind } from './history.js';
 import { join, type Member } from './member.js';
 import type { Target, Testbed } from './testbed.js';
-import { type SharedRows, work } from './work.js';
+import { SECRETARY, type SharedRows, work } from './work.js';
 
 /** The weight of each kind of request. */
 export type Workload = Partial<Record<Kind, number>>;
@@ -36,6 +36,7 @@ export const EVERYTHING: Workload = {
   'list members': 1,
   'end membership': 4,
   'renew membership': 8,
+  merge: 8,
   record: 10,
   'remove record': 2,
   'read record': 4,
@@ -51,6 +52,7 @@ const PEOPLE: [string, Role][] = [
   ['cleo', 'Member'],
   ['dora', 'Member'],
 ];
+const OF_MERGES: [string, Role] = [SECRETARY, 'Admin'];
 /** Whose membership ends at times. One is enough: of a member who may have left, less is known. */
 const LEAVER = 'dora';
 /** Longer than the slowest correct response: the wait in the queue, the deadline, and a freeze. */
@@ -106,7 +108,7 @@ export async function recordWork<Ground extends Target>(
   const { operations, faults, entrances } = target;
   const members = await Promise.all(
     target.clubs.flatMap((club, place) =>
-      PEOPLE.map(([subject, role], person) =>
+      [...PEOPLE, ...(club.hasMerges ? [OF_MERGES] : [])].map(([subject, role], person) =>
         join(target, club, subject, role, {
           entrance: entrances[(place + person) % entrances.length] as string,
           seed: seed + place * 100 + person + 1,

@@ -51,7 +51,7 @@ export async function readFinalState(target: Target): Promise<FinalState> {
       `select shift_id as shift, member_id as member, created_by_id as creator from app.${table} order by ${order}`,
     )) as FinalState['signups'];
   return {
-    tasks: await finalRows('tasks', `title || '|' || state as content`),
+    tasks: await finalRows('tasks', `title || '|' || state as content, assignee_id as assignee`),
     shifts: await finalRows(
       'shifts',
       `title || '|' || capacity as content, capacity, signup_count as "signupCount", wait_count as "waitCount"`,

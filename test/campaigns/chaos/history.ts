@@ -31,6 +31,8 @@ export type Kind =
   | 'list members'
   | 'end membership'
   | 'renew membership'
+  | 'enter member'
+  | 'merge'
   | 'record'
   | 'remove record'
   | 'read record'
@@ -63,8 +65,12 @@ export interface Operation {
   entrance?: string;
   /** The task or shift of the request. */
   target?: string;
-  /** The Member.Id whose membership, signup, wait or attendance it is about, if not the caller's own. */
+  /** The Member.Id whose membership, signup, wait, attendance or task it is about, if not the caller's own. */
   holder?: string;
+  /** The Member.Id that the holder is merged into. */
+  into?: string;
+  /** The response to a merge. */
+  text?: string;
   key?: string;
   /** A unique text of this creation, which the row keeps. */
   marker?: string;
@@ -105,6 +111,8 @@ export interface Fault {
 export interface FinalRow extends Row {
   club: string;
   marker: string | null;
+  /** To whom a task is assigned. */
+  assignee?: string | null;
   /** Other clubs whose texts or rows it contains or references. */
   foreign: string[];
 }

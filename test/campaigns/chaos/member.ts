@@ -21,7 +21,7 @@ export interface Member {
 export interface Request
   extends Pick<
     Operation,
-    'kind' | 'target' | 'holder' | 'key' | 'marker' | 'named' | 'content' | 'capacity'
+    'kind' | 'target' | 'holder' | 'into' | 'key' | 'marker' | 'named' | 'content' | 'capacity'
   > {
   method: string;
   path: string;
@@ -84,6 +84,8 @@ export async function join(
               ...(response.body?.code !== undefined && { code: response.body.code }),
               retryAfter: response.headers['retry-after'] !== undefined,
               ...ofMember(response.body),
+              ...(about.kind === 'enter member' && { holder: response.body?.id }),
+              ...(about.kind === 'merge' && { text: response.text }),
               ...(about.kind === 'read waits' &&
                 response.status === 200 && { queue: queueOf(response.body) }),
               rows: response.status < 300 ? rowsOf(response.body) : [],

@@ -21,6 +21,8 @@ export interface Club {
   canary: string;
   /** The members who send requests. */
   memberIds: string[];
+  /** Whether members are merged. That deletes the stored responses of the club, so other requests there have no key. */
+  hasMerges: boolean;
 }
 
 /** Clubs in a database, the URLs that lead to them, a clock, and the record of a run. */
@@ -66,7 +68,7 @@ export async function makeTarget(t: Test, databases: Databases): Promise<Target>
   for (const name of ['north', 'south', 'west']) {
     const canary = `canary-${name}-${randomBytes(4).toString('hex')}`;
     const id = await provisionClub(migration, { name: canary, slug: canary, timeZone: 'Europe/Berlin' });
-    clubs.push({ id, canary, memberIds: [] });
+    clubs.push({ id, canary, memberIds: [], hasMerges: name === 'west' });
   }
   const began = performance.now();
   return {

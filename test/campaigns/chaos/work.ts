@@ -38,8 +38,17 @@ const COMING = { startsAt: '2101-05-01T10:00:00Z', endsAt: '2101-05-01T12:00:00Z
 const STARTED = { startsAt: '2001-05-01T10:00:00Z', endsAt: '2001-05-01T12:00:00Z' };
 const SHIFT_MINUTES = 120;
 
+/** The Admin who enters members without a login, and merges them. Others send no request about these members. */
+export const SECRETARY = 'secretary';
+
 /** Sends one request of this kind; false when there is no suitable row, or the role is too low. */
 export async function work(member: Member, shared: SharedRows, kind: Kind): Promise<boolean> {
+  if ((kind === 'merge') !== (member.subject === SECRETARY)) {
+    return false;
+  }
+  if (kind === 'merge') {
+    return enterAndMerge(member, shared);
+  }
   const isManager = member.role === 'Manager' || member.role === 'Admin';
   const isAllowed = /^delete|membership$/.test(kind)
     ? member.role === 'Admin'
@@ -136,7 +145,7 @@ async function workOnShift(member: Member, shared: SharedRows, kind: Kind): Prom
       ...about,
       method: 'POST',
       path: `${path}/${kind === 'wait' ? 'wait' : 'signup'}`,
-      ...(member.random() < 0.3 && { key: keyOf(member, shared) }),
+      ...keyedAtTimes(member, shared, 0.3),
     });
   } else if (kind === 'cancel' || (kind === 'read signup' && member.random() < 0.5)) {
     recorded = await member.act({
@@ -233,6 +242,62 @@ async function workOnAttendance(member: Member, shared: SharedRows, kind: Kind):
   return true;
 }
 
+/** Enters a member, puts them into shifts, and merges them into another one; then the merge is sent again. */
+async function enterAndMerge(member: Member, shared: SharedRows): Promise<boolean> {
+  const { club } = member;
+  const displayName = `${club.canary} ${nextOf(shared)}`;
+  const entered = await member.act({
+    kind: 'enter member',
+    method: 'POST',
+    path: '/api/members',
+    body: { displayName },
+  });
+  const holder = entered.operation.holder;
+  if (holder === undefined) {
+    return true;
+  }
+  const marker = `${club.canary} mark-${nextOf(shared)}`;
+  const task = { title: displayName, description: marker, assigneeId: holder };
+  await member.act({ kind: 'create task', method: 'POST', path: '/api/tasks', marker, holder, body: task });
+  for (const shift of shared.shifts) {
+    shift.uses += 1;
+    const about = { target: shift.id, holder, method: 'PUT' };
+    const path = `/api/shifts/${shift.id}`;
+    const assigned = await member.act({ ...about, kind: 'assign', path: `${path}/signups/${holder}` });
+    if (assigned.operation.code === 'shift_full') {
+      await member.act({ ...about, kind: 'assign wait', path: `${path}/waits/${holder}` });
+    }
+  }
+  const started = member.random() < 0.3 ? pick(member, shared.started) : undefined;
+  if (started !== undefined) {
+    const { operation } = await member.act({
+      kind: 'record',
+      target: started.id,
+      holder,
+      method: 'PUT',
+      path: `/api/shifts/${started.id}/attendance/${holder}`,
+      content: contentOf('NoShow', null),
+      body: { status: 'NoShow' },
+    });
+    started.uses += isUnknown(operation) ? USES_OF_UNKNOWN : 1;
+  }
+  const into = pick(member, club.memberIds) ?? member.id;
+  const merge: Request = {
+    kind: 'merge',
+    holder,
+    into,
+    key: keyOf(member, shared),
+    method: 'POST',
+    path: `/api/members/${holder}/merge`,
+    body: { into },
+  };
+  const { operation } = await sendUntilKnown(member, shared, merge);
+  if (isDone(operation)) {
+    await sendUntilKnown(member, shared, merge);
+  }
+  return true;
+}
+
 async function setMembership(member: Member, { leavers }: SharedRows, kind: Kind): Promise<boolean> {
   const leaver = pick(member, leavers);
   if (leaver === undefined) {
@@ -261,7 +326,7 @@ async function createTask(member: Member, shared: SharedRows): Promise<void> {
     method: 'POST',
     path: '/api/tasks',
     marker,
-    ...(member.random() < 0.6 && { key: keyOf(member, shared) }),
+    ...keyedAtTimes(member, shared, 0.6),
     body: { title: `${canary} ${nextOf(shared)}`, description: marker },
   });
   if (isDone(operation) && shared.tasks.length < 2 * TASKS) {
@@ -278,7 +343,7 @@ async function createShift(member: Member, shared: SharedRows, times = COMING): 
     path: '/api/shifts',
     marker,
     capacity,
-    ...(member.random() < 0.6 && { key: keyOf(member, shared) }),
+    ...keyedAtTimes(member, shared, 0.6),
     body: {
       ...shiftOf(member, `${member.club.canary} ${nextOf(shared)}`, capacity),
       ...times,
@@ -306,6 +371,11 @@ async function sendUntilKnown(member: Member, shared: SharedRows, request: Reque
 
 function shiftOf({ club }: Member, title: string, capacity: number) {
   return { title, location: club.canary, ...COMING, capacity };
+}
+
+/** A key for this share of the requests. */
+function keyedAtTimes(member: Member, shared: SharedRows, share: number): { key?: string } {
+  return !member.club.hasMerges && member.random() < share ? { key: keyOf(member, shared) } : {};
 }
 
 function keyOf({ club }: Member, shared: SharedRows): string {

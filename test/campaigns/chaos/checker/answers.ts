@@ -42,6 +42,8 @@ const REFUSALS: Record<Kind, string[]> = {
   'list members': [],
   'end membership': [],
   'renew membership': [],
+  'enter member': [],
+  merge: ['merge_target_invalid', 'attendance_conflict', 'member_in_use', 'idempotency_in_progress'],
   record: ['shift_not_found', 'attendance_version_conflict'],
   'remove record': ['shift_not_found', 'attendance_not_found'],
   'read record': ['shift_not_found', 'attendance_not_found'],

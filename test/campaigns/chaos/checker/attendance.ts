@@ -2,14 +2,21 @@ import {
   type FinalRecord,
   groupBy,
   type History,
-  holderOf,
   isDone,
   isUnknown,
   type Kind,
   type Operation,
   recordText,
 } from '../history.js';
-import { followStates, type Meaning, type Model, type State } from './states.js';
+import {
+  followStates,
+  type Meaning,
+  type Model,
+  meaningOfMerge,
+  type Request,
+  requestsByMember,
+  type State,
+} from './states.js';
 import { describe, type Report } from './verdict.js';
 
 const OF_ATTENDANCE: Kind[] = ['record', 'remove record', 'read record'];
@@ -19,16 +26,20 @@ const nameOf = (shift: string | undefined, member: string) => `the record of ${m
 /** Checks that every response about a record of attendance, and the record at the end, follow from the requests about it. */
 export function checkAttendance({ operations, finalState }: History, report: Report): void {
   const stored = groupBy(finalState.attendance, ({ shift, member }) => nameOf(shift, member));
-  const asked = groupBy(
-    operations.filter(({ kind }) => OF_ATTENDANCE.includes(kind)),
-    (operation) => nameOf(operation.target, holderOf(operation)),
-  );
+  const asked = new Map<string, Request[]>();
+  const merges = operations.filter(({ kind }) => kind === 'merge');
+  const requests = operations.filter(({ kind }) => OF_ATTENDANCE.includes(kind));
+  for (const [shift, ofShift] of groupBy(requests, ({ target = '' }) => target)) {
+    for (const [member, own] of requestsByMember(ofShift, merges, ATTENDANCE)) {
+      asked.set(nameOf(shift, member), own);
+    }
+  }
   for (const name of new Set([...stored.keys(), ...asked.keys()])) {
     checkRecord(name, asked.get(name) ?? [], stored.get(name) ?? [], report);
   }
 }
 
-function checkRecord(name: string, requests: Operation[], stored: FinalRecord[], report: Report): void {
+function checkRecord(name: string, requests: Request[], stored: FinalRecord[], report: Report): void {
   const { contradiction, mayEnd } = followStates(requests, ATTENDANCE);
   const [first] = stored;
   if (stored.length > 1) {
@@ -44,8 +55,13 @@ function checkRecord(name: string, requests: Operation[], stored: FinalRecord[],
 const ATTENDANCE: Model = { meaningOf, unasked: () => [], isIn: (state) => state !== undefined };
 
 /** What a request does to a record. Its state is the text of the record. */
-function meaningOf(operation: Operation): Meaning | undefined {
+function meaningOf(operation: Request): Meaning | undefined {
   const { kind, status, code, record, currentVersion } = operation;
+  if (kind === 'merge') {
+    const moved = operation.moved?.map(withNextVersion);
+    // Where both have a record, members are not merged.
+    return meaningOfMerge({ ...operation, ...(moved && { moved }) }, () => []);
+  }
   const isAbsent: Meaning = (before) => (before === undefined ? [before] : []);
   const removes: Meaning = (before) => (before === undefined ? [] : [undefined]);
   const writes: Meaning = (before) => afterRecording(operation, before);
@@ -76,6 +92,11 @@ function afterRecording({ named, content = '', member }: Operation, before: Stat
   }
   const isSame = before !== undefined && before.split('|')[1] === content;
   return [isSame ? before : recordText((version ?? 0) + 1, content, member)];
+}
+
+function withNextVersion(record: State): State {
+  const [version, ...rest] = record?.split('|') ?? [];
+  return record && [Number(version) + 1, ...rest].join('|');
 }
 
 function versionOf(record: State): number | null {

@@ -9,7 +9,7 @@ import {
   type Kind,
   type Operation,
 } from '../history.js';
-import { promotionsIn } from './queues.js';
+import { movesIn, promotionsIn } from './queues.js';
 import type { Report } from './verdict.js';
 
 /** The event of each kind of write. A record is created, changed, or what it was. */
@@ -32,6 +32,7 @@ const TYPES: Partial<Record<Kind, string[]>> = {
   'remove record': ['attendance.deleted'],
   'end membership': ['member.changed'],
   'renew membership': ['member.changed'],
+  merge: ['member.deleted'],
 };
 
 /** Checks that every acknowledged write has its event, and every event its write. */
@@ -76,7 +77,10 @@ export function checkFeed(feed: Feed, finalState: FinalState, report: Report): v
 /** The rows that the events lead to, with the number of their changes, which is the version of a task or a shift. */
 function rowsRead({ club, events }: Feed, report: Report): Map<string, number> {
   const rows = new Map<string, number>();
-  for (const { type, subjectId, memberId, sequence } of events) {
+  const moves = movesIn(events);
+  let lastChanges = 0;
+  for (const event of events) {
+    const { type, subjectId, memberId, sequence } = event;
     const [noun, verb] = type.split('.');
     if (noun !== undefined && ['task', 'shift', 'signup', 'wait', 'attendance'].includes(noun)) {
       const row = isOfMember(type) ? ofMember(noun, subjectId, memberId) : `${noun} ${subjectId}`;
@@ -87,8 +91,10 @@ function rowsRead({ club, events }: Feed, report: Report): Map<string, number> {
       if (verb === 'deleted') {
         rows.delete(row);
       } else {
-        rows.set(row, changes + 1);
+        // A record that moves keeps its versions.
+        rows.set(row, 1 + (noun === 'attendance' && moves.has(event) ? lastChanges : changes));
       }
+      lastChanges = changes;
     }
   }
   return rows;
@@ -136,6 +142,10 @@ function checkWrites({ club, events }: Feed, operations: Operation[], report: Re
   const shiftsGone = new Set<string>();
   const left = new Set<string | null>();
   const promotions = promotionsIn(events);
+  const moves = movesIn(events);
+  const mergers = new Set(
+    events.flatMap(({ type, actorId }) => (type === 'member.deleted' ? [actorId] : [])),
+  );
   const requested = events.filter((event) => {
     const { type, subjectId, memberId, status } = event;
     if (type === 'shift.deleted') {
@@ -147,7 +157,11 @@ function checkWrites({ club, events }: Feed, operations: Operation[], report: Re
     // Signups and waits are deleted with their shift, and with the membership.
     const isDeletion = /^(signup|wait)\.deleted$/.test(type);
     const isWith = isDeletion && (shiftsGone.has(subjectId) || left.has(memberId));
-    return isWrite(type) && !isWith && !promotions.has(event);
+    // Members who merge others delete and change nothing else.
+    const isOfMerge =
+      mergers.has(event.actorId) &&
+      (moves.has(event) || /^(task\.changed|(signup|wait|attendance)\.deleted)$/.test(type));
+    return isWrite(type) && !isWith && !isOfMerge && !promotions.has(event);
   });
 
   const byRow = groupBy(requested, nameOf);
@@ -175,10 +189,10 @@ interface EventKey {
 }
 
 function possibleEvents(operation: Operation): EventKey[] {
-  const { kind, target, rows, member } = operation;
+  const { kind, target, holder, rows, member } = operation;
   return (TYPES[kind] ?? []).map((type) => ({
     type,
-    subjectId: target ?? rows[0]?.id,
+    subjectId: target ?? rows[0]?.id ?? holder,
     actorId: member,
     memberId: holderOf(operation),
   }));

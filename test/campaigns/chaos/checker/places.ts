@@ -1,5 +1,5 @@
 import { holderOf, isUnknown, type Kind, type Operation } from '../history.js';
-import type { Meaning, Model, State } from './states.js';
+import { type Meaning, type Model, meaningOfMerge, type Request, type State } from './states.js';
 
 /** The requests about the signup or the wait of a member. */
 export const OF_PLACES: Kind[] = [
@@ -68,12 +68,23 @@ const REFUSALS: Record<string, Meaning> = {
   shift_not_full: shows(isOut),
   signup_not_found: shows((state) => !isIn(state)),
   wait_not_found: shows((state) => !isWaiting(state)),
-  // Whoever has left has neither.
+  // A member who has left or was merged has neither.
   member_not_found: shows(isOut),
 };
 
-function meaningOf(operation: Operation): Meaning | undefined {
+/** A signup stays rather than a wait, and that of the other member; of two waits the earlier. */
+function combine(own: State, moved: State): State[] {
+  if (isWaiting(own)) {
+    return isWaiting(moved) ? [own, moved] : [moved];
+  }
+  return [own];
+}
+
+function meaningOf(operation: Request): Meaning | undefined {
   const { kind, status, code = '', creator, queue } = operation;
+  if (kind === 'merge') {
+    return meaningOfMerge(operation, combine);
+  }
   const isWritten = status === 201 || status === 204 || (kind === 'end membership' && status === 200);
   if (isUnknown(operation) || isWritten) {
     return effectOf(operation);

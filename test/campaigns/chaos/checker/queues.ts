@@ -6,8 +6,9 @@ export function checkQueues({ feeds, finalState }: History, report: Report): voi
   const waits = groupBy(finalState.waits, ({ shift }) => shift);
   for (const feed of feeds) {
     const promotions = promotionsIn(feed.events);
+    const moves = movesIn(feed.events);
     for (const [shift, events] of shiftsIn(feed)) {
-      const queue = followQueue(events, promotions, (proof, { sequence }) =>
+      const queue = followQueue(events, { promotions, moves }, (proof, { sequence }) =>
         report('anomalies', `${proof} ${shift}: event ${sequence} of ${feed.club}`),
       );
       const stored = (waits.get(shift) ?? []).map(({ member }) => member);
@@ -35,6 +36,20 @@ export function promotionsIn(events: FeedEvent[]): Set<FeedEvent> {
   return promotions;
 }
 
+/** The signups, waits and records that a merge has created, each after the deletion of that of the merged member. */
+export function movesIn(events: FeedEvent[]): Set<FeedEvent> {
+  const merged = new Set(
+    events.flatMap(({ type, subjectId }) => (type === 'member.deleted' ? [subjectId] : [])),
+  );
+  const isMove = (event: FeedEvent, before: FeedEvent | undefined) =>
+    /^(signup|wait|attendance)\.created$/.test(event.type) &&
+    before?.type === event.type.replace('created', 'deleted') &&
+    before.subjectId === event.subjectId &&
+    before.memberId !== event.memberId &&
+    merged.has(before.memberId ?? '');
+  return new Set(events.filter((event, index) => isMove(event, events[index - 1])));
+}
+
 function shiftsIn({ events }: Pick<Feed, 'events'>): Map<string, FeedEvent[]> {
   const aboutPlaces = events.filter(({ type }) => /^(shift|signup|wait)\./.test(type));
   return groupBy(aboutPlaces, ({ subjectId }) => subjectId);
@@ -50,12 +65,13 @@ const isEndOfWait = ({ type, memberId }: FeedEvent, promotion: FeedEvent) =>
  */
 function followQueue(
   events: FeedEvent[],
-  promotions: Set<FeedEvent>,
+  { promotions, moves }: Record<'promotions' | 'moves', Set<FeedEvent>>,
   found: (proof: string, event: FeedEvent) => void,
 ): string[] {
   const signedUp = new Set<string>();
   const queue: string[] = [];
   let capacity = 0;
+  let lastPosition = 0;
   const checkFree = (event: FeedEvent) => {
     if (queue.length > 0 && signedUp.size < capacity) {
       found(`${queue[0]} waits beside a free place of`, event);
@@ -65,7 +81,8 @@ function followQueue(
     const { type } = event;
     const member = event.memberId ?? '';
     const isGiven = promotions.has(event);
-    if (!isGiven) {
+    const isMoved = moves.has(event);
+    if (!isGiven && !isMoved) {
       checkFree(event);
     }
     capacity = event.capacity ?? capacity;
@@ -77,19 +94,21 @@ function followQueue(
       if (signedUp.has(member)) {
         found(`${member} waits, and is signed up for`, event);
       }
-      queue.push(member);
+      // A wait that moves keeps its place.
+      queue.splice(isMoved ? lastPosition : queue.length, 0, member);
     } else if (type === 'wait.deleted') {
       const position = queue.indexOf(member);
       if (isGiven && position > 0) {
         found(`${member} overtakes ${queue[0]} in the queue of`, event);
       }
       queue.splice(position, position === -1 ? 0 : 1);
+      lastPosition = position;
     } else if (type === 'signup.deleted') {
       signedUp.delete(member);
     } else if (type === 'signup.created') {
       if (event.isPromotion) {
         checkPromotion(event, { end: events[index - 1], cause: events[index - 2] }, found);
-      } else if (queue.length > 0) {
+      } else if (queue.length > 0 && !isMoved) {
         found(`${member} passes the queue of`, event);
       }
       signedUp.add(member);

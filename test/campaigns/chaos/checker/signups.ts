@@ -10,7 +10,7 @@ import {
   type Row,
 } from '../history.js';
 import { isWaiting, OF_PLACES, PLACES, waitBy } from './places.js';
-import { followStates, type Knowledge, type Span, type State } from './states.js';
+import { followStates, type Knowledge, requestsByMember, type Span, type State } from './states.js';
 import { describe, type Report } from './verdict.js';
 
 /** Longer than the service works on a request: docs/reliability.md has the deadlines. */
@@ -150,18 +150,25 @@ function shiftsOf(operations: Operation[]): Shift[] {
       shift.requests.push(operation);
     }
   }
+  const merges = operations.filter(({ kind }) => kind === 'merge');
   const endsOfMembership = operations.filter(({ kind }) => kind === 'end membership');
   for (const shift of shifts.values()) {
     const holders = new Set([
       ...shift.requests.map(holderOf),
       ...shift.lists.flatMap(({ queue = [] }) => queue),
     ]);
+    for (const { holder = '', into = '' } of merges) {
+      if (holders.has(holder)) {
+        holders.add(into);
+      }
+    }
     // A list says of each member whether they wait.
     const reads = shift.lists.flatMap((list) => [...holders].map((holder) => ({ ...list, holder })));
     const ends = endsOfMembership.filter(
       (end) => holders.has(holderOf(end)) && latestEnd(end) > shift.made.called,
     );
-    for (const [member, requests] of groupBy([...shift.requests, ...reads, ...ends], holderOf)) {
+    const all = requestsByMember([...shift.requests, ...reads, ...ends], merges, PLACES);
+    for (const [member, requests] of all) {
       shift.members.set(member, followStates(requests, PLACES));
     }
   }

@@ -1,4 +1,4 @@
-import { groupBy, isDone, isUnknown, type Operation } from '../history.js';
+import { groupBy, holderOf, isDone, isUnknown, type Operation } from '../history.js';
 
 /** What is stored about a member and a shift, as a text; undefined when nothing is. */
 export type State = string | undefined;
@@ -14,10 +14,15 @@ export interface Span {
 /** The states after a response, by the state before it; none when it is impossible in this state. */
 export type Meaning = (before: State) => State[];
 
+/** A request about a member; in a merge into them, what the merged member may have had. */
+export interface Request extends Operation {
+  moved?: State[];
+}
+
 /** What may happen to a state. */
 export interface Model {
   /** What a request does, undefined when it says and does nothing. */
-  meaningOf(operation: Operation): Meaning | undefined;
+  meaningOf(operation: Request): Meaning | undefined;
   /** The states that may follow at any time, without a request about this member. */
   unasked(before: State): State[];
   /** Whether this is the state that the spans are about. */
@@ -29,6 +34,8 @@ export interface Knowledge {
   spans: Span[];
   /** The first response that no possible state explains. */
   contradiction: Operation | undefined;
+  /** The states that were possible at some moment of the time. */
+  statesDuring(from: number, to: number): State[];
   /** Whether this final state is possible. */
   mayEnd(state: State): boolean;
 }
@@ -51,12 +58,14 @@ interface Possibility {
 }
 
 /** Follows all states that are possible in any order of concurrent requests. */
-export function followStates(operations: Operation[], model: Model): Knowledge {
+export function followStates(operations: Request[], model: Model): Knowledge {
   let possibilities: Possibility[] = [{ state: undefined, open: [] }];
   let contradiction: Operation | undefined;
   const spans: Span[] = [];
+  const possible: { from: number; to: number; states: State[] }[] = [];
   let from = Number.NEGATIVE_INFINITY;
   const endSpan = (to: number) => {
+    possible.push({ from, to, states: possibilities.map(({ state }) => state) });
     const isIn = possibilities.map(({ state }) => model.isIn(state));
     const [isPossible, isCertain] = [isIn.includes(true), !isIn.includes(false)];
     const last = spans.at(-1);
@@ -92,13 +101,56 @@ export function followStates(operations: Operation[], model: Model): Knowledge {
   return {
     spans,
     contradiction,
+    statesDuring: (start, end) => {
+      const then = possible.filter((span) => span.from <= end && start <= span.to);
+      return [...new Set(then.flatMap(({ states }) => states))];
+    },
     mayEnd: (end) => possibilities.some(({ state }) => state === end),
   };
 }
 
+/** The requests about a row of each member, with the merges of and into members that have one. */
+export function requestsByMember(
+  requests: Operation[],
+  merges: Operation[],
+  model: Model,
+): Map<string, Request[]> {
+  const byMember: Map<string, Request[]> = groupBy(requests, holderOf);
+  for (const attempts of groupBy(merges, ({ key = '' }) => key).values()) {
+    const [{ holder = '', into = '', called }] = attempts as [Operation];
+    const own = byMember.get(holder);
+    if (own !== undefined) {
+      const end = attempts.find(isDone)?.returned ?? Number.POSITIVE_INFINITY;
+      const before = followStates(
+        own.filter(({ returned }) => returned < called),
+        model,
+      );
+      const moved = before.statesDuring(called, end);
+      own.push(...attempts);
+      const others = attempts.map((attempt) => ({ ...attempt, holder: into, moved }));
+      byMember.set(into, [...(byMember.get(into) ?? []), ...others]);
+    }
+  }
+  return byMember;
+}
+
+/** What a merge does: a member gets what the merged one had, who then has nothing. `combine` decides where both have something. */
+export function meaningOfMerge(
+  merge: Request,
+  combine: (own: State, moved: State) => State[],
+): Meaning | undefined {
+  const { moved } = merge;
+  if (!isDone(merge) && !isUnknown(merge)) {
+    return undefined;
+  }
+  const add = (own: State, more: State) =>
+    more === undefined ? [own] : own === undefined ? [more] : combine(own, more);
+  return moved === undefined ? () => [undefined] : (own) => moved.flatMap((more) => add(own, more));
+}
+
 /** The calls and responses of the effects, by time. */
 function momentsOf(
-  operations: Operation[],
+  operations: Request[],
   model: Model,
 ): { time: number; effect: Effect; isReturn: boolean }[] {
   return effectsOf(operations, model)
@@ -111,8 +163,8 @@ function momentsOf(
 }
 
 /** The effects of requests. Attempts with one key have at most one: a success may be that of an earlier attempt. */
-function effectsOf(operations: Operation[], { meaningOf }: Model): Effect[] {
-  const effectOf = (by: Operation) => toEffect(by, meaningOf(by));
+function effectsOf(operations: Request[], { meaningOf }: Model): Effect[] {
+  const effectOf = (by: Request) => toEffect(by, meaningOf(by));
   const attempts = groupBy(operations, ({ key, member, called }) => key ?? `${member} ${called}`);
   return [...attempts.values()].flatMap((all) => {
     const done = all.find(isDone);
@@ -127,8 +179,8 @@ function toEffect(by: Operation, after: Meaning | undefined): Effect[] {
   if (after === undefined) {
     return [];
   }
-  const { kind, member, content, named, called, returned } = by;
-  const name = [kind, content, named, 'by', member].join(' ');
+  const { kind, member, content, named, key, called, returned } = by;
+  const name = [kind, content, named, by.into && key, 'by', member].join(' ');
   return isUnknown(by)
     ? [{ name, called, returned: Number.POSITIVE_INFINITY, by, after }]
     : [{ name: `${name} at ${called}`, called, returned, by, after }];
