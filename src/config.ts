@@ -262,26 +262,30 @@ export function readDeployConfig(environment: NodeJS.ProcessEnv = process.env): 
   return { url, approve: APPROVE === 'none' ? [] : APPROVE?.split(',') };
 }
 
-/** What a move of a club needs besides the database that it leaves. */
+/** The two databases of a move, each with its migration login. */
 export interface MoveConfig {
   source: string;
-  /** The URL of the database that the club moves to, with its migration login. */
   target: string;
-  /** The map file of HAProxy; undefined where an operator changes it. */
+}
+
+/** Where a club is routed to its cell. */
+export interface HaproxyConfig {
+  /** The map file; undefined where an operator changes it. */
   map: string | undefined;
   /** The addresses of the runtime API of each HAProxy. */
   sockets: string[];
 }
 
-/** Reads the configuration of a move. @throws ConfigurationError */
+/** Reads the databases of a move. @throws ConfigurationError */
 export function readMoveConfig(environment: NodeJS.ProcessEnv = process.env): MoveConfig {
   const variables = readEnvironment(environment, ['MIGRATION_DATABASE_URL', 'TARGET_DATABASE_URL']);
-  return {
-    source: variables.MIGRATION_DATABASE_URL,
-    target: variables.TARGET_DATABASE_URL,
-    map: variables.HAPROXY_MAP,
-    sockets: variables.HAPROXY_SOCKETS?.split(',') ?? [],
-  };
+  return { source: variables.MIGRATION_DATABASE_URL, target: variables.TARGET_DATABASE_URL };
+}
+
+/** Reads where clubs are routed. @throws ConfigurationError */
+export function readHaproxyConfig(environment: NodeJS.ProcessEnv = process.env): HaproxyConfig {
+  const { HAPROXY_MAP: map, HAPROXY_SOCKETS } = readEnvironment(environment, []);
+  return { map, sockets: HAPROXY_SOCKETS?.split(',') ?? [] };
 }
 
 /** Reads the database URL of a login that may read the schema audit. @throws ConfigurationError */

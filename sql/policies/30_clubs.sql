@@ -151,7 +151,7 @@ declare
   current_move constant uuid := (select club.move_id from app.clubs as club where club.id = club_id);
 begin
   if move_id is null and current_move is not null then
-    raise exception using errcode = '55006', message = format('the club %s moves to another database', club_id);
+    raise exception using errcode = '55006', message = format('the club %s moves, or has moved, to another database', club_id);
   elsif current_move is distinct from move_id then
     raise exception using errcode = 'CL005', message = format('the club %s does not move with the move %s', club_id, move_id);
   end if;

@@ -45,7 +45,7 @@ export async function exportClub(
  * @param club the id or the slug
  * @throws ClubFileRefused
  */
-export async function readClub(client: pg.Client, club: string, progress: Progress): Promise<ExportedClub> {
+export async function readClub(client: pg.Client, club: string, progress?: Progress): Promise<ExportedClub> {
   const tables = await readTables(client);
   const header = await readHeader(client, club, tables);
   return { header, lines: linesOf(client, header, tables, progress) };
@@ -83,7 +83,7 @@ async function* linesOf(
   client: pg.Client,
   header: Header,
   tables: ClubTable[],
-  progress: Progress,
+  progress?: Progress,
 ): AsyncGenerator<string> {
   yield `${JSON.stringify(header)}\n`;
   for (const table of tables) {
@@ -95,7 +95,7 @@ async function* linesOf(
         break;
       }
       yield rows.map(({ row }) => rowLine(table, row)).join('');
-      progress.advance(table.name, rows.length, header);
+      progress?.advance(table.name, rows.length, header);
     }
     await client.query('close rows');
   }

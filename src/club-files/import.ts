@@ -36,6 +36,7 @@ export async function importClub(
       throw new ClubFileRefused(`${file} is not a file of a club, or has another version of the format.`);
     }
     await inTransaction(login, WRITE, async (client) => {
+      await requireNoMove(client, header);
       if (replaces) {
         await requireRelease(client, header);
         await forgetClub(client, header);
@@ -79,6 +80,19 @@ export async function writeClub(
     throw broken('it has more rows than its first line says');
   }
   await requireSummaries(client, header, tables);
+}
+
+/** @throws ClubFileRefused when the club moves or has moved: another database may serve it */
+async function requireNoMove(client: pg.Client, { club }: Header): Promise<void> {
+  const { rows } = await client.query('select state, target from app.list_moves() where id = $1', [club.id]);
+  if (rows.length > 0) {
+    const [{ state, target }] = rows;
+    throw new ClubFileRefused(
+      state === 'moved'
+        ? `The club has moved to ${target}. Restore it there, or remove it here with app.forget_club first.`
+        : 'The club moves. Resume or abort the move first.',
+    );
+  }
 }
 
 /** Removes the club that the file replaces. @throws ClubFileRefused when it is open or moves */

@@ -1,7 +1,8 @@
 import type pg from 'pg';
+import { SQLSTATE } from '../database/sql-states.js';
 import { withClient } from '../deploy/client.js';
 import { lockDeploysShared } from '../deploy/locks.js';
-import { OWNER } from '../deploy/roles.js';
+import { MIGRATOR, OWNER } from '../deploy/roles.js';
 import { ClubFileRefused } from './errors.js';
 
 /** The mode of a transaction that reads one snapshot. */
@@ -58,7 +59,11 @@ export async function inTransaction<Result>(
       [JSON.stringify(SETTINGS)],
     );
     await client.query(`begin ${mode}`);
-    await client.query(`set local role ${OWNER}`);
+    await client.query(`set local role ${OWNER}`).catch((error) => {
+      throw error.code === SQLSTATE.INSUFFICIENT_PRIVILEGE
+        ? new ClubFileRefused(`The login of ${login.variable} is not that of the deploy, ${MIGRATOR}.`)
+        : error;
+    });
     const result = await work(client);
     await client.query('commit');
     return result;

@@ -1,8 +1,9 @@
 /**
  * The map of clubs to backends in HAProxy: a line of a file for each club that is not in the default backend.
  */
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import net from 'node:net';
+import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { ClubMoveRefused } from './errors.js';
 
@@ -13,6 +14,45 @@ export interface Haproxy {
   map: string;
   /** The addresses of the runtime API of each HAProxy: a path or host:port. */
   sockets: string[];
+}
+
+/**
+ * Checks whether a club could be routed to a backend; changes nothing.
+ *
+ * @throws ClubMoveRefused when a HAProxy does not have the map or the backend, or the file cannot be changed
+ */
+export async function checkRouting({ map, sockets }: Haproxy, id: string, backend: string): Promise<void> {
+  if (sockets.length === 0) {
+    throw new ClubMoveRefused(
+      'HAPROXY_MAP needs HAPROXY_SOCKETS: without them no running HAProxy is changed.',
+    );
+  }
+  for (const socket of sockets) {
+    const found = await send(socket, `get map ${map} ${id}`);
+    if (!found.includes('found=')) {
+      throw new ClubMoveRefused(`HAProxy at ${socket} does not have the map ${map}: ${found.trim()}`);
+    }
+    const backends = (await send(socket, 'show backend')).split('\n');
+    if (!backends.includes(backend)) {
+      throw new ClubMoveRefused(`HAProxy at ${socket} has no backend ${backend}.`);
+    }
+  }
+  try {
+    await access(map, constants.R_OK);
+    await access(dirname(map), constants.W_OK);
+  } catch (error) {
+    throw new ClubMoveRefused(`The file ${map} cannot be changed: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
+  await access(`${map}.new`).then(
+    () => {
+      throw new ClubMoveRefused(
+        `The file ${map}.new exists: another command changes the map, or was killed. Delete it if none runs.`,
+      );
+    },
+    () => {},
+  );
 }
 
 /**

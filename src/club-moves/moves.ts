@@ -66,15 +66,14 @@ const LONGEST_TRANSACTION_MS = 20_000;
  * @param club the id or the slug
  * @throws ClubMoveRefused; ClubFileRefused when a table would be left out; ConnectionFailed
  */
-export async function planMove(route: Route, club: string, progress: Progress): Promise<Plan> {
-  const { header } = await inTransaction(route.source, SNAPSHOT, (client) =>
-    readClub(client, club, progress),
-  );
+export async function planMove(route: Route, club: string): Promise<Plan> {
+  await requireTwoDatabases(route);
+  const { header } = await inTransaction(route.source, SNAPSHOT, (client) => readClub(client, club));
   const { id, slug } = header.club;
   const here = await readState(route.source, id);
   if (here) {
     throw new ClubMoveRefused(
-      `The club ${slug} ${describe(here)}.${here.state === 'leaving' ? ' Resume or abort this move.' : ''}`,
+      `The club ${slug} ${describe(here)}.${here.state === 'leaving' ? ' Continue this move with --resume, or end it with --abort.' : ''}`,
     );
   }
   await inTransaction(route.target, SNAPSHOT, async (client) => {
@@ -119,7 +118,9 @@ export async function moveClub(route: Route, { club }: Plan, progress: Progress)
       throw await abortOwn(route, club.id, moveId, error as Error);
     }
     await finish(route, club.id, moveId).catch((error) => {
-      throw new ClubMoveRefused(`The move was interrupted: ${error.message} Resume it.`, { cause: error });
+      throw new ClubMoveRefused(`The move was interrupted: ${error.message} Continue it with --resume.`, {
+        cause: error,
+      });
     });
     return performance.now() - began;
   });
@@ -136,6 +137,7 @@ export async function resumeMove(
   club: string,
   progress: Progress,
 ): Promise<{ id: string; wasMoved: boolean }> {
+  await requireTwoDatabases(route);
   return whileNotDeployed(route, async () => {
     const id = await findClub(route.source, club);
     const here = await readState(route.source, id);
@@ -163,6 +165,7 @@ export async function resumeMove(
  * @throws ClubMoveRefused when there is no such move, or the club has moved; ConnectionFailed
  */
 export async function abortMove(route: Route, club: string): Promise<void> {
+  await requireTwoDatabases(route);
   await whileNotDeployed(route, async () => {
     const id = await findClub(route.source, club);
     // The target first. What arrives there later is of another move, which this does not end.
@@ -195,6 +198,7 @@ export async function abortMove(route: Route, club: string): Promise<void> {
  * @throws ConnectionFailed
  */
 export async function reconcileClubs(route: Route, isDry: boolean): Promise<Reconciled> {
+  await requireTwoDatabases(route);
   const elsewhere = await inTransaction(route.target, SNAPSHOT, async (client) => {
     const states = await readStates(client);
     return (await listClubs(client)).filter(({ id }) => !/arriving|moved/.test(states.get(id)?.state ?? ''));
@@ -224,7 +228,7 @@ export async function reconcileClubs(route: Route, isDry: boolean): Promise<Reco
 async function arrive(route: Route, id: string, moveId: string, progress: Progress): Promise<void> {
   await untilRequestsEnd(route.source);
   await inTransaction(route.source, SNAPSHOT, async (source) => {
-    const { header, lines } = await readClub(source, id, progress);
+    const { header, lines } = await readClub(source, id);
     const rows = splitLines(lines);
     await rows.next();
     await inTransaction(route.target, WRITE, (target) =>
@@ -254,13 +258,15 @@ async function abortOwn(
   failure: Error,
 ): Promise<Error> {
   try {
-    // Nothing if begin_move failed.
-    if ((await readState(source, id))?.moveId === moveId) {
-      await call(source, 'select app.abort_move($1, $2)', [id, moveId]);
-    }
+    // Waits for a commit of begin_move whose outcome is unknown. Refused if begin_move failed.
+    await call(source, 'select app.abort_move($1, $2)', [id, moveId]).catch(async (error) => {
+      if (!(error instanceof ClubMoveRefused) || (await readState(source, id))?.moveId === moveId) {
+        throw error;
+      }
+    });
   } catch (error) {
     return new ClubMoveRefused(
-      `The move failed: ${failure.message} It was not aborted: ${(error as Error).message} Resume or abort it.`,
+      `The move failed: ${failure.message} It was not aborted: ${(error as Error).message} Continue the move with --resume, or end it with --abort.`,
       { cause: failure },
     );
   }
@@ -271,7 +277,7 @@ async function abortOwn(
     return failure;
   } catch {
     return new ClubMoveRefused(
-      `The move failed, and the first database serves the club again: ${failure.message} The other one may have a copy: abort the move when it can be used.`,
+      `The move failed, and the first database serves the club again: ${failure.message} The other one may have a copy: end the move with --abort when it can be used.`,
       { cause: failure },
     );
   }
@@ -309,6 +315,20 @@ async function untilRequestsEnd(login: Login): Promise<void> {
   });
 }
 
+/** @throws ClubMoveRefused when both URLs lead to one database: each club would be in both */
+async function requireTwoDatabases({ source, target }: Route): Promise<void> {
+  const identify = (login: Login) =>
+    inTransaction(login, SNAPSHOT, async (client) => {
+      const { rows } = await client.query(
+        `select concat_ws(' ', oid, pg_postmaster_start_time()) as identity from pg_database where datname = current_database()`,
+      );
+      return rows[0].identity;
+    });
+  if ((await identify(source)) === (await identify(target))) {
+    throw new ClubMoveRefused(`${source.variable} and ${target.variable} lead to the same database.`);
+  }
+}
+
 /** Keeps deploys from both databases: one that began in between would leave the club closed for as long as it takes. */
 async function whileNotDeployed<Result>(
   { source, target }: Route,
@@ -335,20 +355,21 @@ async function readStates(client: pg.Client): Promise<Map<string, NonNullable<St
   return new Map(rows.map(({ id, ...state }) => [id, state]));
 }
 
-async function readState(login: Login, id: string): Promise<State | undefined> {
+/** Whether and how a club moves; undefined if there is no such club. */
+export async function readState(login: Login, id: string): Promise<State | undefined> {
   return inTransaction(login, SNAPSHOT, async (client) => {
     const isThere = (await listClubs(client)).some((club) => club.id === id);
     return isThere ? ((await readStates(client)).get(id) ?? null) : undefined;
   });
 }
 
-/** The id of a club. @param club the id or the slug */
-async function findClub(login: Login, club: string): Promise<string> {
+/** The id of a club. @param club the id or the slug @throws ClubMoveRefused */
+export async function findClub(login: Login, club: string): Promise<string> {
   const clubs = await inTransaction(login, SNAPSHOT, listClubs);
   const found = clubs.find(({ id, slug }) => id === club.toLowerCase() || slug === club);
   if (found === undefined) {
     throw new ClubMoveRefused(
-      `There is no club with the id or slug ${club} in the database that it would leave.`,
+      `There is no club with the id or slug ${club} in the database of ${login.variable}.`,
     );
   }
   return found.id;

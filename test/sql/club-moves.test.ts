@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+
 import pg from 'pg';
 import t from 'tap';
+import { exportClub } from '../../src/club-files/export.js';
+import { importClub } from '../../src/club-files/import.js';
 import { Progress } from '../../src/club-files/progress.js';
 import { ClubMoveRefused } from '../../src/club-moves/errors.js';
 import {
@@ -55,8 +61,7 @@ const [inWest, inEast] = [await operatorOf(west), await operatorOf(east)];
 
 const states = async (operator: pg.Client) =>
   (await operator.query('select slug, state, target from app.list_moves()')).rows;
-const move = async (path: Route, slug: string) =>
-  moveClub(path, await planMove(path, slug, silent()), silent());
+const move = async (path: Route, slug: string) => moveClub(path, await planMove(path, slug), silent());
 /** Nothing is served: every request is refused as if the service were busy. */
 const MOVING = { ...refused(503, 'service_unavailable'), headers: { 'retry-after': '1' } };
 
@@ -240,23 +245,54 @@ t.test('a move is refused where it cannot end, and nothing changes', async (t) =
   const { id, slug } = await makeClub('refused');
   const taken = await east.db.makeClub('taken');
   await inEast.query('select app.rename_club($1, $2, $3)', [taken, 'Taken', slug]);
-  await t.rejects(planMove(eastward, slug, silent()), {
+  await t.rejects(planMove(eastward, slug), {
     message: `east has another club with the slug ${slug}. Change one with app.rename_club.`,
   });
   await inEast.query('select app.rename_club($1, $2, $3)', [taken, 'Taken', 'taken']);
   const [release] = await east.db.queryAsAdmin('select * from deploy.releases');
   await east.db.queryAsAdmin(`update deploy.releases set fingerprint = repeat('f', 64)`);
-  await t.rejects(planMove(eastward, slug, silent()), { message: /^east has another release\./ });
+  await t.rejects(planMove(eastward, slug), { message: /^east has another release\./ });
   await east.db.queryAsAdmin('update deploy.releases set fingerprint = $1', [release?.fingerprint]);
-  await t.rejects(planMove(eastward, 'none', silent()), {
+  await t.rejects(planMove(eastward, 'none'), {
     message: /There is no club with the id or slug none/,
   });
   await t.rejects(resumeMove(eastward, slug, silent()), {
     message: `The club ${slug} does not move from this database.`,
   });
-  t.same((await planMove(eastward, slug, silent())).club.id, id);
+  t.same((await planMove(eastward, slug)).club.id, id);
   t.same(await served(id), [true, false]);
 });
+
+t.test(
+  'one database is not taken for two, and a club that has moved is not restored where it was',
+  async (t) => {
+    const { id, slug } = await makeClub('stale');
+    const same = route(west.db, west.db);
+    for (const command of [
+      () => planMove(same, slug),
+      () => resumeMove(same, slug, silent()),
+      () => abortMove(same, slug),
+      () => reconcileClubs(same, false),
+    ]) {
+      await t.rejects(async () => void (await command()), { message: /lead to the same database/ });
+    }
+    const directory = await mkdtemp(join(tmpdir(), 'club-moves-'));
+    t.teardown(() => rm(directory, { recursive: true, force: true }));
+    const file = join(directory, 'stale.club');
+    await exportClub(eastward.source, slug, file, silent());
+    await move(eastward, slug);
+    await west.db.queryAsAdmin(`update app.clubs set moved_at = moved_at - interval '1 day' where id = $1`, [
+      id,
+    ]);
+    for (const replaces of [false, true]) {
+      await t.rejects(importClub(eastward.source, file, silent(), { replaces }), {
+        message:
+          'The club has moved to east. Restore it there, or remove it here with app.forget_club first.',
+      });
+    }
+    t.same(await served(id), [false, true]);
+  },
+);
 
 t.test('a restored database serves no club that another one serves', async (t) => {
   const [moved, copied] = [await makeClub('restored'), await makeClub('copied')];
