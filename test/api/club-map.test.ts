@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import t from 'tap';
+import { routeClub } from '../../src/club-moves/haproxy.js';
+import { freePort } from '../setup/free-port.js';
+import { haproxyMissing, startHaproxy, type TestHaproxy } from '../setup/haproxy.js';
+import { emptyFolder } from '../setup/pages.js';
+
+/** A server in place of a cell: responds with the name of the cell. */
+async function startCell(name: string): Promise<string> {
+  const server = createServer((_, response) => response.end(name));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The cell that responds. The path is sent as it is. */
+async function cellOf(haproxy: TestHaproxy, path: string, headers: Record<string, string> = {}) {
+  const sent = request(haproxy.url, { path, headers, agent: false }).end();
+  const [response] = await once(sent, 'response');
+  return text(response);
+}
+const byHeader = (haproxy: TestHaproxy, id: string) => cellOf(haproxy, '/api/tasks', { 'x-tenant-id': id });
+
+t.test(
+  'the map of clubs in HAProxy, as docs/growing.md configures it',
+  { skip: haproxyMissing },
+  async (t) => {
+    const cells = { west: await startCell('west'), east: await startCell('east') };
+    const club = randomUUID().replace(/^./, 'a');
+
+    await t.test(
+      'a request goes to the cell of its club, and without a club to the first cell',
+      async (t) => {
+        const haproxy = await startHaproxy(t, cells);
+        const [first = '', ...rest] = club;
+        const encoded = `%${first.charCodeAt(0).toString(16)}${rest.join('')}`;
+        const requests: [string, Record<string, string>][] = [
+          ['/api/tasks', { 'x-tenant-id': club }],
+          ['/api/tasks', { 'X-Tenant-Id': club.toUpperCase() }],
+          [`/calendars/${club}/secret.ics`, {}],
+          [`/calendars/${club.toUpperCase()}/secret.ics`, {}],
+          [`/calendars/${encoded}/secret.ics`, {}],
+          [`/%63alendars/${encoded}/secret.ics`, {}],
+          [`/calendars/${club}/secret.ics`, { 'x-tenant-id': randomUUID() }],
+        ];
+        for (const [path, headers] of requests) {
+          t.equal(await cellOf(haproxy, path, headers), 'west', path);
+        }
+        await routeClub({ map: haproxy.map, sockets: [haproxy.socket] }, club, 'east');
+        for (const [path, headers] of requests) {
+          t.equal(await cellOf(haproxy, path, headers), 'east', `${path} ${JSON.stringify(headers)}`);
+        }
+        for (const path of [
+          '/livez',
+          '/api/clubs/me',
+          '/calendars/',
+          `/calendars/${randomUUID()}/secret.ics`,
+        ]) {
+          t.equal(await cellOf(haproxy, path), 'west', path);
+        }
+        t.equal(await byHeader(haproxy, randomUUID()), 'west', 'a club that is not in the map');
+        t.equal(await byHeader(haproxy, ''), 'west');
+      },
+    );
+
+    await t.test('a route is changed in each running HAProxy, and is there after a restart', async (t) => {
+      const one = await startHaproxy(t, cells);
+      const two = await startHaproxy(t, cells, { map: one.map, socket: `127.0.0.1:${await freePort()}` });
+      const both = { map: one.map, sockets: [one.socket, two.socket] };
+      const other = randomUUID();
+      await writeFile(one.map, `# clubs of other cells\n${other} east\n${club} west\n`);
+      for (const cell of ['east', 'west', 'east', 'east']) {
+        await routeClub(both, club, cell);
+        for (const haproxy of [one, two]) {
+          t.equal(await byHeader(haproxy, club), cell, 'the running one');
+          await haproxy.kill();
+          await haproxy.start();
+          t.equal(await byHeader(haproxy, club), cell, 'after a restart');
+          t.equal(await byHeader(haproxy, other), 'east', 'another club');
+        }
+        t.equal(await readFile(one.map, 'utf8'), `# clubs of other cells\n${other} east\n${club} ${cell}\n`);
+      }
+    });
+
+    await t.test('what cannot be changed is named, and the same call changes it later', async (t) => {
+      const haproxy = await startHaproxy(t, cells);
+      const { map, socket } = haproxy;
+      const isRefused = (sockets: string[], file: string, message: RegExp) =>
+        t.rejects(routeClub({ map: file, sockets }, club, 'east'), { name: 'ClubMoveRefused', message });
+      await isRefused([socket, '/none.sock'], map, /^HAProxy at \/none\.sock cannot be reached: .*ENOENT/);
+      const closed = `127.0.0.1:${await freePort()}`;
+      await isRefused([closed], map, /^HAProxy at 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/);
+      const missing = join(await emptyFolder(t), 'other.map');
+      await isRefused(
+        [socket],
+        missing,
+        /^HAProxy at .+ refuses to change .+other\.map: Unknown map identifier/,
+      );
+      await routeClub({ map, sockets: [socket] }, club, 'east');
+      t.equal(await byHeader(haproxy, club), 'east');
+    });
+  },
+);
