@@ -20,7 +20,7 @@ PLANTED := $(SAMPLE) $(filter-out $(OF_CHAOS),$(wildcard test/defects/campaigns/
 # Those of every change; the others of test/campaigns have commands of their own.
 CAMPAIGNS := $(wildcard test/campaigns/matrix/*.test.ts test/campaigns/mutants/*.test.ts) \
   $(filter-out %/timing.test.ts,$(wildcard test/campaigns/attack/*.test.ts)) \
-  $(addprefix test/campaigns/chaos/,checker.test.ts order.test.ts scenarios.test.ts)
+  $(addprefix test/campaigns/chaos/,checker.test.ts order.test.ts scenarios.test.ts) test/campaigns/cells/resume.test.ts
 PLANT := node --enable-source-maps $(ENV_FILE) dist/development/tools/defects.js
 DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
@@ -49,7 +49,7 @@ tools: build development ## run the tests of these commands and of the code on t
 coverage: node_modules ## run the tests and print which lines of src they ran; FILES as with make test
 	@node_modules/.bin/c8 $(MAKE) --no-print-directory test
 
-campaigns: build development ## the campaigns of every change: isolation by matrix and mutants, attacks, the order of events, the oracle of chaos
+campaigns: build development ## the campaigns of every change: isolation by matrix and mutants, attacks, the order of events, the oracle of chaos, a move between two cells that is killed
 	@$(TEST) $(CAMPAIGNS)
 
 full: ## everything that is tested, for some hours, and a record in .ci/full.txt; DURATION=600 for shorter chaos

@@ -76,6 +76,8 @@ export interface Plan<Ground extends Target = Testbed> {
   faultlessMs?: number;
   /** Injects faults until the end, and removes all of them before it returns. */
   nemesis(target: Ground, isOver: () => boolean, random: () => number): Promise<void>;
+  /** Prepares the databases to be read, when nothing is requested any more. */
+  tidy?(target: Ground): Promise<void>;
 }
 
 /** Runs clients, followers and the nemesis together, records the history, and tests whether the service has recovered. */
@@ -157,6 +159,7 @@ export async function recordWork<Ground extends Target>(
   isSettled = untilIdle(target).then(() => true);
   await isSettled;
   const feeds = await Promise.all(following);
+  await plan.tidy?.(target);
   const finalState = await readFinalState(target);
   return {
     seed,
