@@ -24,7 +24,7 @@ CAMPAIGNS := $(wildcard test/campaigns/matrix/*.test.ts test/campaigns/mutants/*
 PLANT := node --enable-source-maps $(ENV_FILE) dist/development/tools/defects.js
 DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
-.PHONY: help run reset dev test tools browser coverage campaigns full defects chaos failover load attack deploys bench check format verify snapshot migrate audit psql token club clean
+.PHONY: help run reset dev test tools browser coverage campaigns full defects chaos failover cells load attack deploys bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -74,6 +74,12 @@ failover: build development ## kill, freeze and cut off the primary of three ser
 	@rm -f .tap/failover.txt
 	@status=0; $(TEST) test/campaigns/failover/failover.test.ts || status=1; \
 	cat .tap/failover.txt && exit $$status
+
+cells: build development ## move clubs between two clusters behind HAProxy under load and faults, and measure the pause of a large club; DURATION=600 SEED=7, SCALE=100000 for its tasks
+	@rm -f .tap/cells.txt
+	@status=0; DURATION=$${DURATION:-120} $(TEST) test/campaigns/cells/cells.test.ts || status=1; \
+	$(TEST) test/campaigns/cells/pause.test.ts || status=1; \
+	cat .tap/cells.txt && exit $$status
 
 load: build development ## measure the capacity of the service, send ten times as much, and flood it from one club beside a quiet one; MAX_CONNECTIONS=5000 for more clients
 	@rm -f .tap/load.txt

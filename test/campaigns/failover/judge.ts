@@ -41,7 +41,7 @@ export function isDuring({ from, to }: Fault, { called, returned }: Operation): 
 }
 
 /** The longest time during a fault in which no write succeeded, in seconds. */
-function secondsWithoutWrite(operations: Operation[], { from, to }: Fault): number {
+export function secondsWithoutWrite(operations: Operation[], { from, to }: Fault): number {
   const times = operations
     .filter(isAcknowledgedWrite)
     .map(({ returned }) => returned)
