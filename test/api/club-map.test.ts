@@ -77,7 +77,7 @@ t.test(
       const two = await startHaproxy(t, cells, { map: one.map, socket: `127.0.0.1:${await freePort()}` });
       const both = { map: one.map, sockets: [one.socket, two.socket] };
       const other = randomUUID();
-      await writeFile(one.map, `# clubs of other cells\n${other} east\n${club} west\n`);
+      await writeFile(one.map, `# clubs of other cells\n${other} east\n${club}\twest\n`);
       for (const cell of ['east', 'west', 'east', 'east']) {
         await routeClub(both, club, cell);
         for (const haproxy of [one, two]) {
@@ -105,6 +105,7 @@ t.test(
         missing,
         /^HAProxy at .+ refuses to change .+other\.map: Unknown map identifier/,
       );
+      await isRefused([], missing, /^The file .+other\.map cannot be changed: ENOENT/);
       await routeClub({ map, sockets: [socket] }, club, 'east');
       t.equal(await byHeader(haproxy, club), 'east');
     });
