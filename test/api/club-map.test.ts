@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { routeClub } from '../../src/club-moves/haproxy.js';
+import { checkRouting, routeClub } from '../../src/club-moves/haproxy.js';
 import { freePort } from '../setup/free-port.js';
 import { haproxyMissing, startHaproxy, type TestHaproxy } from '../setup/haproxy.js';
 import { emptyFolder } from '../setup/pages.js';
@@ -89,6 +89,22 @@ t.test(
         }
         t.equal(await readFile(one.map, 'utf8'), `# clubs of other cells\n${other} east\n${club} ${cell}\n`);
       }
+    });
+
+    await t.test('a check names what a change would miss, and changes nothing', async (t) => {
+      const haproxy = await startHaproxy(t, cells);
+      const { map, socket } = haproxy;
+      const isRefused = (given: { map: string; sockets: string[] }, cell: string, message: RegExp) =>
+        t.rejects(checkRouting(given, club, cell), { name: 'ClubMoveRefused', message });
+      const given = { map, sockets: [socket] };
+      await checkRouting(given, club, 'east');
+      await isRefused(given, 'eats', /^HAProxy at .+ has no backend eats\.$/);
+      await isRefused({ map, sockets: [] }, 'east', /^HAPROXY_MAP needs HAPROXY_SOCKETS/);
+      await isRefused({ map: `${map}.other`, sockets: [socket] }, 'east', /does not have the map/);
+      await isRefused({ map, sockets: ['/none.sock'] }, 'east', /cannot be reached: .*ENOENT/);
+      await writeFile(`${map}.new`, '');
+      await isRefused(given, 'east', /\.new exists: another command changes the map, or was killed/);
+      t.equal(await byHeader(haproxy, club), 'west');
     });
 
     await t.test('what cannot be changed is named, and the same call changes it later', async (t) => {
