@@ -121,8 +121,8 @@ const REFUSED: Record<string, { lines: string[]; reason: RegExp }> = {
     reason: /of another release \(ffffffffffff\) than the database/,
   },
   'has other tables': {
-    lines: replaced(0, (text) => text.replace('"app.tasks"', '"app.boats"')),
-    reason: /the file has app\.boats .*; the database has app\.tasks/,
+    lines: replaced(0, (text) => text.replace('"app.tasks"', '"app.ferries"')),
+    reason: /the file has app\.ferries .*; the database has app\.tasks/,
   },
   'has other columns': {
     lines: replaced(0, (text) => text.replace('"due_at"', '"ends_at"')),
@@ -224,12 +224,12 @@ t.test(
     });
     await t.rejects(stat(join(directory, 'new')), { code: 'ENOENT' }, 'no part of a file is left');
     await db.queryAsAdmin(
-      'create table app.boats (id uuid primary key); alter table app.boats owner to club_owner',
+      'create table app.ferries (id uuid primary key); alter table app.ferries owner to club_owner',
     );
-    await t.rejects(attempt('new'), { message: /The table app\.boats has no column tenant_id/ });
-    await db.queryAsAdmin('alter table app.boats add tenant_id uuid');
-    await t.rejects(attempt('new'), { message: /No policy lets an export read the table app\.boats/ });
-    await db.queryAsAdmin('drop table app.boats');
+    await t.rejects(attempt('new'), { message: /The table app\.ferries has no column tenant_id/ });
+    await db.queryAsAdmin('alter table app.ferries add tenant_id uuid');
+    await t.rejects(attempt('new'), { message: /No policy lets an export read the table app\.ferries/ });
+    await db.queryAsAdmin('drop table app.ferries');
     await attempt('new');
   },
 );
@@ -238,38 +238,38 @@ t.test('rows that refer to later rows of their table are imported', async (t) =>
   const databases = [await makeDatabase(t), await makeDatabase(t)] as const;
   for (const db of databases) {
     await db.queryAsAdmin(`
-      create table app.boats (
+      create table app.ferries (
         tenant_id uuid not null, id uuid not null, replaces_id uuid, primary key (tenant_id, id),
         foreign key (tenant_id) references app.clubs (id) on delete restrict,
-        foreign key (tenant_id, replaces_id) references app.boats (tenant_id, id) on delete restrict
+        foreign key (tenant_id, replaces_id) references app.ferries (tenant_id, id) on delete restrict
       );
-      alter table app.boats owner to club_owner;
-      alter table app.boats alter column tenant_id set default app.tenant_id();
-      alter table app.boats enable row level security, force row level security;
-      create policy boats_floor on app.boats as restrictive
+      alter table app.ferries owner to club_owner;
+      alter table app.ferries alter column tenant_id set default app.tenant_id();
+      alter table app.ferries enable row level security, force row level security;
+      create policy ferries_floor on app.ferries as restrictive
         using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
-      create policy boats_export on app.boats for select to club_export, club_import using (true);
-      create policy boats_import on app.boats for insert to club_import with check (true);
-      grant select on app.boats to club_export, club_import;
-      grant insert (id, replaces_id) on app.boats to club_import`);
+      create policy ferries_export on app.ferries for select to club_export, club_import using (true);
+      create policy ferries_import on app.ferries for insert to club_import with check (true);
+      grant select on app.ferries to club_export, club_import;
+      grant insert (id, replaces_id) on app.ferries to club_import`);
   }
   const [db, other] = databases;
   const club = await db.makeClub('boats');
   await db.queryAsAdmin(
-    `insert into app.boats (tenant_id, id, replaces_id)
+    `insert into app.ferries (tenant_id, id, replaces_id)
      select $1, app.new_id(), null from generate_series(1, 1500)`,
     [club],
   );
   await db.queryAsAdmin(
-    `update app.boats as boat set replaces_id = pair.next
-     from (select id, lead(id) over (order by ctid) as next from app.boats) as pair (id, next)
+    `update app.ferries as boat set replaces_id = pair.next
+     from (select id, lead(id) over (order by ctid) as next from app.ferries) as pair (id, next)
      where boat.id = pair.id`,
   );
   const file = join(directory, 'boats.club');
   await exportClub(loginOf(db), 'boats', file, silent());
   await importClub(loginOf(other), file, silent());
-  const count = 'select count(*)::int as boats, count(replaces_id)::int as replacing from app.boats';
-  t.same(await other.queryAsAdmin(count), [{ boats: 1500, replacing: 1499 }]);
+  const count = 'select count(*)::int as ferries, count(replaces_id)::int as replacing from app.ferries';
+  t.same(await other.queryAsAdmin(count), [{ ferries: 1500, replacing: 1499 }]);
 });
 
 t.test(
