@@ -252,7 +252,7 @@ begin
       from referring join pg_constraint as key on key.confrelid = referring.relid and key.contype = 'f'
       where key.conrelid <> key.confrelid and distance < 20
     )
-    select relid from referring group by relid order by max(distance) desc
+    select relid from referring group by relid order by max(distance) desc, relid::regclass::text
   loop
     execute format('delete from %s', relation);
   end loop;
