@@ -343,7 +343,7 @@ t.test('a line of the log gives the reason for each missing cell, without addres
   t.notMatch(JSON.stringify(cell.lines), /Bearer|eyJ|127\.0\.0\.1:/);
 });
 
-t.test('without the own database the response is a 503, whatever the cells list', async (t) => {
+t.test('without the own database the response is a 503, even if the other cells respond', async (t) => {
   const cell = await startCell(t, { west: origins.west });
   t.same(namesOf(await list(cell, all)), ['Änchor']);
   await cell.database.close();
