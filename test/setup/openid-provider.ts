@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import type { Test } from 'tap';
+import { serve } from './send.js';
 
 export const RESOURCE = 'https://clubs.example.org/api';
 const CLIENT = { client_id: 'club-app', client_secret: 'of-no-importance-at-all-0123456789' };
@@ -37,20 +36,15 @@ export async function startOpenIdProvider(
   let fetches = 0;
   let answer: (request: IncomingMessage, response: ServerResponse) => unknown = () => {};
   const server = createServer((request, response) => answer(request, response));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await serve(t, server);
 
   const rotate: OpenIdProvider['rotate'] = (jwks) => {
     const provider = makeProvider(url, jwks, clubsOf);
-    const serve = provider.callback();
+    const respond = provider.callback();
     answer = async (request, response) => {
       fetches += request.url === '/jwks' ? 1 : 0;
       if (!request.url?.startsWith('/interaction/')) {
-        return serve(request, response);
+        return respond(request, response);
       }
       // In place of the login page: the user of login_hint is logged in and consents.
       const { params } = await provider.interactionDetails(request, response);

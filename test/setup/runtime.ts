@@ -51,6 +51,15 @@ export function withoutTimeLimits(url: string): string {
   return changed.href;
 }
 
+/** Connects with the login of the deploy, as an operator does who calls functions of club_owner. */
+export async function connectAsOperator(t: Test, { migrationUrl }: TestDatabase): Promise<pg.Client> {
+  const client = new pg.Client(migrationUrl);
+  await client.connect();
+  t.teardown(() => client.end());
+  await client.query('set role club_owner');
+  return client;
+}
+
 /** Connects with the login of the service, without its time limits. */
 export async function connectAsRuntime(t: Test, db: TestDatabase): Promise<RuntimeSession> {
   const client = new pg.Client(withoutTimeLimits(db.url));

@@ -1,8 +1,10 @@
 /** All ways to send a request to the service: injected, over a socket with header lines, or as bytes. */
-import { Agent, type ClientRequest, request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { Agent, type ClientRequest, request as httpRequest, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { Test } from 'tap';
 import type { App } from '../../src/app.js';
 import { withClient } from '../../src/deploy/client.js';
 import type { TestDatabase } from './database.js';
@@ -63,6 +65,16 @@ export async function listen(app: App): Promise<string> {
     await app.listen({ host: '127.0.0.1', port: 0 });
   }
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+}
+
+/** Starts a server in place of another service; returns its origin. It ends with the test. */
+export async function serve(t: Test, server: Server): Promise<string> {
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** The response with its body parsed if it is JSON. */

@@ -2,7 +2,7 @@ import pg from 'pg';
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
 import { eventsOf, lastSequence } from '../setup/events.js';
-import { type Caller, connectAsRuntime } from '../setup/runtime.js';
+import { type Caller, connectAsOperator, connectAsRuntime } from '../setup/runtime.js';
 import { insertShift } from '../setup/shifts.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
@@ -16,10 +16,7 @@ await sql.join(admin);
 const benId = await sql.join(ben);
 await sql.join({ ...admin, clubId: otherClubId });
 
-const operator = new pg.Client(db.migrationUrl);
-await operator.connect();
-await operator.query('set role club_owner');
-t.teardown(() => operator.end());
+const operator = await connectAsOperator(t, db);
 
 /** Creates a task, for the assignee if there is one, and deletes it again. */
 async function deleteTask(title: string, assigneeId: string | null, caller = admin): Promise<void> {

@@ -1,9 +1,8 @@
-import pg from 'pg';
 import t from 'tap';
 import { deploy } from '../../src/deploy/deploy.js';
 import { makeDatabase } from '../setup/database.js';
 import { eventsOf, lastSequence, type StoredEvent } from '../setup/events.js';
-import { type Caller, connectAsRuntime } from '../setup/runtime.js';
+import { type Caller, connectAsOperator, connectAsRuntime } from '../setup/runtime.js';
 
 const db = await makeDatabase(t);
 const clubId = await db.makeClub('north');
@@ -16,11 +15,7 @@ const benId = await sql.join(ben);
 const stranger: Caller = { clubId: otherClubId, subject: 'otto', role: 'Admin' };
 const strangerId = await sql.join(stranger);
 
-/** A session of an operator, as the owner. */
-const operator = new pg.Client(db.migrationUrl);
-await operator.connect();
-await operator.query('set role club_owner');
-t.teardown(() => operator.end());
+const operator = await connectAsOperator(t, db);
 
 /** Each text of free text begins with this; it must not be in an event. */
 const CANARY = 'canary';

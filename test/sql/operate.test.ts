@@ -3,7 +3,7 @@ import t from 'tap';
 import { relationsOf } from '../setup/catalog.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
 import { SHIFT } from '../setup/endpoints.js';
-import { connectAsRuntime } from '../setup/runtime.js';
+import { connectAsOperator, connectAsRuntime } from '../setup/runtime.js';
 import { startService } from '../setup/service.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
@@ -15,10 +15,7 @@ const ben = service.as('ben', 'Member', north);
 
 const LINK = '/api/members/me/calendar';
 
-const operator = new pg.Client(service.db.migrationUrl);
-await operator.connect();
-await operator.query('set role club_owner');
-t.teardown(() => operator.end());
+const operator = await connectAsOperator(t, service.db);
 
 t.test('an operator can rename a club, and the members see the new name', async (t) => {
   await operator.query('select app.rename_club($1, $2, $3)', [north, ' Rowing Club ', 'rowing']);
@@ -296,10 +293,7 @@ t.test('a response that is stored during the erasure of a member is deleted too'
   const finn = { clubId: south, subject: 'finn', role: 'Manager' } as const;
   const runtime = await connectAsRuntime(t, service.db);
   const memberId = await runtime.join(finn);
-  const eraser = new pg.Client(service.db.migrationUrl);
-  await eraser.connect();
-  t.teardown(() => eraser.end());
-  await eraser.query('set role club_owner');
+  const eraser = await connectAsOperator(t, service.db);
   let erasing: Promise<unknown> | undefined;
   await runtime.inside(finn, async () => {
     await runtime.client.query(`select app.claim_key('kept', sha256(''))`);

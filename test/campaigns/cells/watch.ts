@@ -17,7 +17,7 @@ export async function watch(cells: Cells, isOver: () => boolean): Promise<Watche
   const readers = [openReader(west), openReader(east)] as const;
   const watched: Watched = { readings: 0, violations: [] };
   while (!isOver()) {
-    // A club that was in the west before and after it was in the east was in both: no move takes the time of two readings.
+    // A club that is open in the west, then in the east, then in the west again was in both: none moves there and back in this time.
     const first = await readers[0].read();
     const other = await readers[1].read();
     const again = await readers[0].read();

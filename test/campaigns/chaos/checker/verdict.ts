@@ -30,6 +30,13 @@ export function isClean(verdict: Verdict): boolean {
   return VIOLATIONS.every((violation) => verdict[violation].length === 0);
 }
 
+/** The first proofs of each violation. */
+export function firstProofs(verdict: Verdict): string[] {
+  return Object.entries(verdict).flatMap(([violation, proofs]) =>
+    proofs.slice(0, 10).map((proof) => `${violation}: ${proof}`),
+  );
+}
+
 /** Whether it is a write that has succeeded. */
 export function isAcknowledgedWrite(operation: Operation): boolean {
   return isDone(operation) && !/^(read|list)/.test(operation.kind);
