@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
@@ -10,16 +9,19 @@ import { checkRouting, routeClub } from '../../src/club-moves/haproxy.js';
 import { freePort } from '../setup/free-port.js';
 import { haproxyMissing, startHaproxy, type TestHaproxy } from '../setup/haproxy.js';
 import { emptyFolder } from '../setup/pages.js';
+import { serve } from '../setup/send.js';
+import { until } from '../setup/wait.js';
+
+/** Which cells are ready. */
+const ready = { west: true, east: true };
 
 /** A server in place of a cell: responds with the name of the cell. */
-async function startCell(name: string): Promise<string> {
-  const server = createServer((_, response) => response.end(name));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
+function startCell(name: keyof typeof ready): Promise<string> {
+  const server = createServer(({ url }, response) => {
+    response.statusCode = url === '/readyz' && !ready[name] ? 503 : 200;
+    response.end(name);
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return serve(t, server);
 }
 
 /** The cell that responds. The path is sent as it is. */
@@ -38,7 +40,7 @@ t.test(
     const club = randomUUID().replace(/^./, 'a');
 
     await t.test(
-      'a request goes to the cell of its club, and without a club to the first cell',
+      'a request goes to the cell of its club; a club that is not in the map is in the first cell',
       async (t) => {
         const haproxy = await startHaproxy(t, cells);
         const [first = '', ...rest] = club;
@@ -59,18 +61,37 @@ t.test(
         for (const [path, headers] of requests) {
           t.equal(await cellOf(haproxy, path, headers), 'east', `${path} ${JSON.stringify(headers)}`);
         }
-        for (const path of [
-          '/livez',
-          '/api/clubs/me',
-          '/calendars/',
-          `/calendars/${randomUUID()}/secret.ics`,
-        ]) {
-          t.equal(await cellOf(haproxy, path), 'west', path);
-        }
-        t.equal(await byHeader(haproxy, randomUUID()), 'west', 'a club that is not in the map');
-        t.equal(await byHeader(haproxy, ''), 'west');
+        t.equal(await cellOf(haproxy, `/calendars/${randomUUID()}/secret.ics`), 'west');
+        t.equal(await byHeader(haproxy, randomUUID()), 'west');
       },
     );
+
+    await t.test('a request without a club goes to any cell that is ready', async (t) => {
+      const haproxy = await startHaproxy(t, cells);
+      t.teardown(() => {
+        ready.west = true;
+        ready.east = true;
+      });
+      /** The cells that four requests in turn reach. */
+      const reached = async () => {
+        const found = new Set<string>();
+        for (const path of ['/livez', '/api/clubs/me', '/openapi.json', '/calendars']) {
+          found.add(await cellOf(haproxy, path));
+        }
+        return [...found].sort();
+      };
+      await until(reached, ({ length }) => length === 2);
+      for (const [down, left] of [
+        ['west', 'east'],
+        ['east', 'west'],
+      ] as const) {
+        ready[down] = false;
+        await until(reached, (found) => String(found) === left);
+        t.equal(await byHeader(haproxy, randomUUID()), 'west', 'not that of a club');
+        ready[down] = true;
+        await until(reached, ({ length }) => length === 2);
+      }
+    });
 
     await t.test('a route is changed in each running HAProxy, and is there after a restart', async (t) => {
       const one = await startHaproxy(t, cells);

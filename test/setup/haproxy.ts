@@ -46,13 +46,16 @@ export async function startHaproxy(
     ':8080': address,
     '127.0.0.1:3000': new URL(cells.west).host,
     '127.0.0.1:3001': new URL(cells.east).host,
+    // Each cell has one port here.
+    'port 9464': `port ${new URL(cells.west).port}`,
+    'port 9465': `port ${new URL(cells.east).port}`,
   };
   let [text = ''] = await codeBlocks('docs/growing.md', 'haproxy');
   for (const [printed, value] of Object.entries(values)) {
-    if (text.split(printed).length !== 2) {
-      throw new Error(`The configuration of docs/growing.md does not have ${printed} once.`);
+    if (!text.includes(printed)) {
+      throw new Error(`The configuration of docs/growing.md does not have ${printed}.`);
     }
-    text = text.replace(printed, value);
+    text = text.replaceAll(printed, value);
   }
   const file = join(folder, 'haproxy.cfg');
   await writeFile(file, text);
