@@ -9,7 +9,7 @@ import {
 import { invalidToken } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
-import { fetchJson, reasonOfFetch, UnusableResponse } from '../http/fetch-json.js';
+import { FetchFailed, fetchJson, reasonOfFetch } from '../http/fetch-json.js';
 
 /** Asymmetric algorithms only: a shared secret that verifies tokens can also sign them. */
 export const ALGORITHMS = [
@@ -158,10 +158,10 @@ export class IssuerKeys {
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const document = (await fetchJson(url, FETCH_LIMITS)) as { issuer?: unknown; jwks_uri?: unknown };
     if (document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
-      throw new UnusableResponse('The discovery document is of another issuer.');
+      throw new FetchFailed('The discovery document is of another issuer.');
     }
     if (issuer.startsWith('https:') && !document.jwks_uri.startsWith('https:')) {
-      throw new UnusableResponse('The jwks_uri of the discovery document is not https, but the issuer is.');
+      throw new FetchFailed('The jwks_uri of the discovery document is not https, but the issuer is.');
     }
     return document.jwks_uri;
   }
@@ -182,7 +182,7 @@ const MIN_RSA_BYTES = 256;
 /**
  * The keys of a set that may verify a signature. Others are ignored (RFC 7517, section 5).
  *
- * @throws UnusableResponse if there is none; the known keys are kept then
+ * @throws FetchFailed if there is none; the known keys are kept then
  */
 function usableKeys(document: unknown): JWK[] {
   const { keys } = (document ?? {}) as { keys?: unknown };
@@ -192,7 +192,7 @@ function usableKeys(document: unknown): JWK[] {
     return KEY_TYPES.includes(String(kty)) && use === 'sig' && isLarge;
   });
   if (found.length === 0) {
-    throw new UnusableResponse('The response contains no usable key.');
+    throw new FetchFailed('The response contains no usable key.');
   }
   return found;
 }

@@ -1,6 +1,6 @@
 /** The clubs of the other cells: clusters of the service, each with its own PostgreSQL. */
 import { Type } from '@sinclair/typebox';
-import { fetchJson, reasonOfFetch, UnusableResponse } from '../http/fetch-json.js';
+import { FetchFailed, fetchJson, reasonOfFetch } from '../http/fetch-json.js';
 import { buildResponseCheck } from '../validation/compiler.js';
 import { ClubDto } from './schemas.js';
 
@@ -57,13 +57,13 @@ export class OtherCells {
   /** The clubs of a caller in one cell. @throws Error when the cell does not list them within a second */
   async #fetchClubs(cell: Cell, authorization: string): Promise<ClubDto[]> {
     if (cell.inProgress >= MAX_IN_PROGRESS) {
-      throw new UnusableResponse(`${MAX_IN_PROGRESS} requests to it are in progress.`);
+      throw new FetchFailed(`${MAX_IN_PROGRESS} requests to it are in progress.`);
     }
     cell.inProgress += 1;
     try {
       const clubs = await fetchJson(cell.url, { ...LIMITS, headers: { authorization, 'club-cells': 'own' } });
       if (!this.#isClubList(clubs)) {
-        throw new UnusableResponse('The response is not a list of clubs.');
+        throw new FetchFailed('The response is not a list of clubs.');
       }
       // A later release may send more.
       return clubs.map(({ id, name, slug, timeZone, role, createdAt }) => {
@@ -75,8 +75,8 @@ export class OtherCells {
   }
 }
 
-/** English has the root order of Unicode, which is that of the column: `und` would be the language of the machine. */
-const natural = new Intl.Collator('en');
+/** English has the order of und-x-icu, the collation of the column; `und` would select the default locale of the process. */
+const byUnicode = new Intl.Collator('en');
 
 /**
  * One list in the order of app.my_clubs: by name as the collation und-x-icu orders it, then by the bytes of the name, then by id. The
@@ -88,7 +88,7 @@ export function mergeClubs(own: ClubDto[], others: ClubDto[]): ClubDto[] {
   const byId = new Map([...own, ...others].reverse().map((club) => [club.id, club]));
   return [...byId.values()].sort(
     (one, other) =>
-      natural.compare(one.name, other.name) ||
+      byUnicode.compare(one.name, other.name) ||
       Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)) ||
       (one.id < other.id ? -1 : 1),
   );

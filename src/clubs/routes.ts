@@ -37,8 +37,8 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { cells }) =
     },
     async (request, reply) => {
       const reading = request.readDirectory(listMyClubs(request.identity.roles));
-      const { authorization = '', 'club-cells': isFromCell } = request.headers;
-      if (otherCells === undefined || isFromCell !== undefined) {
+      const { authorization = '', 'club-cells': clubCells } = request.headers;
+      if (otherCells === undefined || clubCells !== undefined) {
         return sendRows(reply, await reading);
       }
       const [rows, { clubs, missing }] = await Promise.all([reading, otherCells.listClubs(authorization)]);

@@ -1,5 +1,5 @@
-/** A response that was fetched cannot be used. The message can be logged. */
-export class UnusableResponse extends Error {}
+/** A fetch failed, or its response cannot be used. The message can be logged. */
+export class FetchFailed extends Error {}
 
 export interface FetchOptions {
   /** The limit for all: the connection, the headers and the body. */
@@ -25,7 +25,7 @@ export async function fetchJson(
   if (response.status !== 200 || response.body === null) {
     // Otherwise the connection would stay open until the time-out.
     await response.body?.cancel();
-    throw new UnusableResponse(
+    throw new FetchFailed(
       response.status >= 300 && response.status < 400
         ? 'The response is a redirect, which is not followed.'
         : `The response was ${response.status}.`,
@@ -37,7 +37,7 @@ export async function fetchJson(
     parts.push(part);
     bytes += part.length;
     if (bytes > maxBytes) {
-      throw new UnusableResponse(`The response had more than ${maxBytes} bytes.`);
+      throw new FetchFailed(`The response had more than ${maxBytes} bytes.`);
     }
   }
   return JSON.parse(Buffer.concat(parts).toString());
@@ -45,7 +45,7 @@ export async function fetchJson(
 
 /** Why a fetch failed. Messages of other errors can contain the URL, with a password in it, or a part of the response. */
 export function reasonOfFetch(error: Error): string {
-  if (error instanceof UnusableResponse) {
+  if (error instanceof FetchFailed) {
     return error.message;
   }
   if (error.name === 'TimeoutError') {
