@@ -238,7 +238,7 @@ with written as (
 ), forbidden (pattern, exceptions) as (values
   ('\mexecute\M|\m(query|table|cursor|schema|database)_to_xml|\mts_(stat|rewrite)\M', array[
     -- Deletes from every table with a foreign key to app.clubs; it reads the names from the catalog.
-    'app.forget_club(uuid)'
+    'app.forget_club(uuid,interval)'
   ]),
   ('\mexception\s+when\M', array[
     -- Gives the end of the wait for a request with the same key its own constraint.
@@ -259,7 +259,7 @@ with written as (
     'app.read_calendar(uuid,bytea)',
     -- An operator chooses the club or the member, and restores the context that was there before.
     'app.lock_club(uuid)', 'app.leave_as_operator(jsonb)', 'app.provision_club(text,text,text,uuid)',
-    'app.forget_club(uuid)', 'app.erase_member(uuid,uuid)',
+    'app.forget_club(uuid,interval)', 'app.erase_member(uuid,uuid)',
     -- Set the club of the recorder's floor.
     'app.record_event()', 'app.number_events()', 'app.oldest_event()',
     -- Resets the context to read what the server presets, and restores it.

@@ -60,7 +60,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.rename_club(uuid,text,text)', 'club_operator', 'Changes a club, which no request may do.'),
   ('app.close_club(uuid)', 'club_operator', 'Closes a club.'),
   ('app.reopen_club(uuid)', 'club_operator', 'Reopens a club.'),
-  ('app.forget_club(uuid)', 'club_operator', 'Removes a closed club.'),
+  ('app.forget_club(uuid,interval)', 'club_operator', 'Removes a closed club.'),
   ('app.list_moves()', 'club_registry', 'Reads which clubs move, which no request may do.'),
   ('app.begin_move(uuid,uuid,text)', 'club_operator', 'Begins to move a club to another database.'),
   ('app.end_move(uuid,uuid)', 'club_operator', 'Says that a club has moved.'),

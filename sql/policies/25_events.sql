@@ -308,7 +308,7 @@ begin
 end
 $$;
 comment on function app.forget_events(uuid, timestamptz) is
-  'Deletes the events of a club up to the first that is not older than the given time, except the last event of the club. Returns their number. For operators. CL002: no such club.';
+  'Deletes the events of a club up to the first that is not older than the given time, except the last event of the club. Returns their number. For operators. CL002: no such club; 55006: it moves or has moved to another database.';
 grant execute on function app.forget_events(uuid, timestamptz) to club_owner;
 
 set local role club_owner;

@@ -63,6 +63,22 @@ create trigger clubs_record after update on app.clubs
   for each row execute function app.record_event('club', 'slug, time_zone', 'name');
 comment on trigger clubs_record on app.clubs is 'Records club.changed.';
 
+create or replace function app.club_tables() returns table (relation regclass, distance integer)
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  with recursive referring (relid, distance) as (
+    select 'app.clubs'::regclass::oid, 0
+    union
+    select key.conrelid, referring.distance + 1
+    from referring join pg_constraint as key on key.confrelid = referring.relid and key.contype = 'f'
+    where key.conrelid <> key.confrelid and referring.distance < 20
+  )
+  select referring.relid::regclass, max(referring.distance) from referring group by referring.relid
+$$;
+comment on function app.club_tables() is
+  'app.clubs and every table with a foreign key to it, direct or through others, and the greatest number of foreign keys between them.';
+grant execute on function app.club_tables() to club_operator;
+
 set local role club_directory;
 
 create or replace function app.my_clubs()
@@ -213,7 +229,7 @@ $$;
 comment on function app.reopen_club(uuid) is 'Reopens a closed club with all its rows. For operators. CL002: no such club; 55006: it moves to another database.';
 grant execute on function app.reopen_club(uuid) to club_owner;
 
-create or replace function app.forget_club(id uuid) returns void
+create or replace function app.forget_club(id uuid, after interval default '1 day') returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -223,8 +239,8 @@ declare
 begin
   select c.closed_at, c.move_state, c.moved_at into known from app.clubs as c where c.id = forget_club.id;
   if known.move_state = 'moved' then
-    if known.moved_at > now() - interval '1 day' then
-      raise exception using errcode = 'CL006', message = format('the club %s has moved less than a day ago', id);
+    if known.moved_at > now() - after then
+      raise exception using errcode = 'CL006', message = format('the club %s has moved less than %s ago', id, after);
     end if;
     update app.clubs as c set closed_at = coalesce(c.closed_at, clock_timestamp()) where c.id = forget_club.id;
   elsif known.move_state is not null then
@@ -242,25 +258,17 @@ begin
   delete from app.events;
   -- Before the signups, whose places would be given to those who wait.
   delete from app.shift_waits;
-  -- Every table with a foreign key to app.clubs, direct or through others, the farthest first. The policies select the
-  -- rows to delete.
+  -- The farthest first. The policies select the rows to delete.
   for relation in
-    with recursive referring (relid, distance) as (
-      select 'app.clubs'::regclass::oid, 0
-      union
-      select key.conrelid, distance + 1
-      from referring join pg_constraint as key on key.confrelid = referring.relid and key.contype = 'f'
-      where key.conrelid <> key.confrelid and distance < 20
-    )
-    select relid from referring group by relid order by max(distance) desc, relid::regclass::text
+    select referring.relation from app.club_tables() as referring order by referring.distance desc, referring.relation::text
   loop
     execute format('delete from %s', relation);
   end loop;
   perform app.leave_as_operator(context);
 end
 $$;
-comment on function app.forget_club(uuid) is
-  'Removes a closed club, or one that has moved a day ago or earlier, and all its rows, permanently. Waits for transactions that have inserted rows of the club. For operators. CL002: no such club; CL003: it is not closed; CL006: it has moved less than a day ago; 55006: it moves; 40P01: a request that began before the club was closed is in the way, call it again.';
-grant execute on function app.forget_club(uuid) to club_owner;
+comment on function app.forget_club(uuid, interval) is
+  'Removes a closed club, or one that has moved a day ago, or as long as the argument is, and all its rows, permanently. Waits for transactions that have inserted rows of the club. For operators. CL002: no such club; CL003: it is not closed; CL006: it has moved later than that; 55006: it moves; 40P01: a request that began before the club was closed is in the way, call it again.';
+grant execute on function app.forget_club(uuid, interval) to club_owner;
 
 set local role club_owner;

@@ -206,7 +206,7 @@ begin
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Removes the personal data from a member''s row, the subject of their token included: if they log in again, they are a new member. Their tasks, shifts, signups and what they attended stay, with a former member; other records of attendance are deleted, their waits, and the link to their calendar. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 40001 and 40P01: a request is in the way, call it again.';
+  'Removes the personal data from a member''s row, the subject of their token included: if they log in again, they are a new member. Their tasks, shifts, signups and what they attended stay, with a former member; other records of attendance are deleted, their waits, and the link to their calendar. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 55006: the club moves or has moved to another database; 40001 and 40P01: a request is in the way, call it again.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

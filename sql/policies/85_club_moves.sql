@@ -2,12 +2,11 @@
 --
 -- node dist/club.js moves it in three commits. At the source app.begin_move makes the club leave: from then on app.enter and calendars
 -- refuse its requests, and functions for operators too. When the transactions that began before have ended, the rows are exported to the
--- target, where the club arrives. Then app.end_move at the source says that the club has moved, and last app.open_club opens it at the
--- target.
+-- target, where the club arrives. Then app.end_move at the source marks the club as moved, and last app.open_club opens it at the target.
 --
 -- Both rows have the id of the move, and each function requires it. The club is served in one database at most, because app.end_move
--- precedes app.open_club, and neither is undone: app.abort_move ends a move before app.end_move. A command that slept meanwhile, or that ran
--- twice, finds another id or another state.
+-- precedes app.open_club, and neither is undone: app.abort_move ends a move before app.end_move. A command that continues late or runs twice
+-- is refused: the id or the state is another.
 
 comment on column app.clubs.move_id is 'The move that the club is in, the same in both databases; null in all other clubs.';
 comment on column app.clubs.move_state is 'leaving or moved in the database that the club leaves, arriving in the other one. Its requests are refused.';
@@ -66,7 +65,7 @@ begin
 end
 $$;
 comment on function app.end_move(uuid, uuid) is
-  'Says that a club has moved, after it has arrived at the target. Nothing undoes it. For operators. CL002: no such club; CL005: it does not leave with this move.';
+  'Marks a club as moved, after it has arrived at the target. Nothing undoes it. For operators. CL002: no such club; CL005: it does not leave with this move.';
 grant execute on function app.end_move(uuid, uuid) to club_owner;
 
 create or replace function app.open_club(id uuid, move_id uuid) returns void

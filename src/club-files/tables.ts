@@ -4,7 +4,7 @@
 import type pg from 'pg';
 import { ClubFileRefused } from './errors.js';
 
-/** The columns that say whether a database serves a club. They belong to the database, so no file has them. */
+/** The columns of app.clubs with the state of the club in this database. No file has them. */
 const SERVING = ['closed_at', 'move_id', 'move_state', 'move_target', 'moved_at'];
 
 export interface ClubTable {
@@ -33,13 +33,6 @@ export interface Summary {
  */
 export async function readTables(client: pg.Client): Promise<ClubTable[]> {
   const { rows } = await client.query<ClubTable & { isExported: boolean }>(`
-    with recursive referring (relid, distance) as (
-      select 'app.clubs'::regclass::oid, 0
-      union
-      select key.conrelid, distance + 1
-      from referring join pg_constraint as key on key.confrelid = referring.relid and key.contype = 'f'
-      where key.conrelid <> key.confrelid and distance < 20
-    )
     select tables.relation as name, quote_ident(tables.tenant_column) as tenant,
       array(select attname::text from pg_attribute where attrelid = tables.relid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum) as columns,
       exists (
@@ -50,9 +43,10 @@ export async function readTables(client: pg.Client): Promise<ClubTable[]> {
         where policy.relation = tables.relation and not policy.restrictive and policy.command = 'select' and 'club_export' = any (policy.roles)
       ) as "isExported"
     from audit.tables as tables
+    left join app.club_tables() as referring on referring.relation = tables.relid
     where tables.schema = 'app' and tables.kind in ('table', 'partitioned table') and not tables.is_reference
     -- A table without a foreign key, such as app.events, is the last one.
-    order by (select max(distance) from referring where referring.relid = tables.relid) nulls last, tables.relation`);
+    order by referring.distance nulls last, tables.relation`);
   for (const table of rows) {
     const { name, tenant, columns, isExported } = table;
     if (name === 'app.clubs') {

@@ -107,7 +107,7 @@ export async function stateOf({ queryAsAdmin }: Cell, { id }: Club): Promise<Sta
 }
 
 /**
- * Removes what a cell has kept of a club that has moved, as an operator does after a day.
+ * Removes what a cell has kept of a club that has moved.
  *
  * @returns false if the events of the club in the other cell do not begin with those that this one has
  */
@@ -122,7 +122,6 @@ export async function removeMoved(from: Cell, to: Cell, { id }: Club): Promise<b
   };
   const left = await digest(from, 2 ** 31);
   const arrived = await digest(to, left.last);
-  await from.queryAsAdmin(`update app.clubs set moved_at = moved_at - interval '1 day' where id = $1`, [id]);
-  await from.queryAsAdmin('select app.forget_club($1)', [id]);
+  await from.queryAsAdmin(`select app.forget_club($1, '0')`, [id]);
   return left.count > 0 && left.hash === arrived.hash && left.count === arrived.count;
 }
