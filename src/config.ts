@@ -7,6 +7,7 @@
 import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type AuthSettings, patterns, readAuthSettings } from './auth/settings.js';
+import type { Haproxy } from './club-moves/haproxy.js';
 import type { DatabaseOptions } from './database/database.js';
 import { OperatorError } from './database/errors.js';
 import { parseDatabaseUrl, SeveralHosts } from './database/socket.js';
@@ -28,10 +29,13 @@ export class ConfigurationError extends OperatorError {
   }
 }
 
+/** The name of a cell, which is also that of its backend in HAProxy. */
+export const CELL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
 /** The origins of the other cells by their names; undefined when the text is invalid. */
 function readCells(text: string): Map<string, string> | undefined {
   const cells = readNames(text, (origin) => (isOrigin(origin) ? origin : undefined));
-  return [...(cells?.keys() ?? [])].every((name) => /^[a-z0-9-]+$/.test(name)) ? cells : undefined;
+  return [...(cells?.keys() ?? [])].every((name) => CELL_NAME.test(name)) ? cells : undefined;
 }
 
 /** Checks of variables that a JSON Schema cannot describe. */
@@ -268,24 +272,24 @@ export interface MoveConfig {
   target: string;
 }
 
-/** Where a club is routed to its cell. */
-export interface HaproxyConfig {
-  /** The map file; undefined where an operator changes it. */
-  map: string | undefined;
-  /** The addresses of the runtime API of each HAProxy. */
-  sockets: string[];
-}
-
 /** Reads the databases of a move. @throws ConfigurationError */
 export function readMoveConfig(environment: NodeJS.ProcessEnv = process.env): MoveConfig {
   const variables = readEnvironment(environment, ['MIGRATION_DATABASE_URL', 'TARGET_DATABASE_URL']);
   return { source: variables.MIGRATION_DATABASE_URL, target: variables.TARGET_DATABASE_URL };
 }
 
-/** Reads where clubs are routed. @throws ConfigurationError */
-export function readHaproxyConfig(environment: NodeJS.ProcessEnv = process.env): HaproxyConfig {
-  const { HAPROXY_MAP: map, HAPROXY_SOCKETS } = readEnvironment(environment, []);
-  return { map, sockets: HAPROXY_SOCKETS?.split(',') ?? [] };
+/** Reads where clubs are routed; undefined where an operator changes the map. @throws ConfigurationError */
+export function readHaproxyConfig(environment: NodeJS.ProcessEnv = process.env): Haproxy | undefined {
+  const { HAPROXY_MAP: map, HAPROXY_SOCKETS: sockets } = readEnvironment(environment, []);
+  if (map === undefined && sockets === undefined) {
+    return undefined;
+  }
+  if (map === undefined || sockets === undefined) {
+    throw new ConfigurationError([
+      'HAPROXY_MAP and HAPROXY_SOCKETS need each other: a route is changed in the file and in each running HAProxy.',
+    ]);
+  }
+  return { map, sockets: sockets.split(',') };
 }
 
 /** Reads the database URL of a login that may read the schema audit. @throws ConfigurationError */

@@ -2,10 +2,11 @@ import { open, unlink } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type pg from 'pg';
+import { findClub } from './clubs.js';
 import { ClubFileRefused } from './errors.js';
 import { FORMAT, type Header, rowLine } from './format.js';
 import type { Progress } from './progress.js';
-import { enterClub, inTransaction, type Login, listClubs, readFingerprint, SNAPSHOT } from './session.js';
+import { enterClub, inTransaction, type Login, readFingerprint, SNAPSHOT } from './session.js';
 import { type ClubTable, readTables, rowOf, summarize } from './tables.js';
 
 /** How many rows are read at once. A stored response can have 400 KB. */
@@ -14,8 +15,8 @@ const ROWS_OF_A_READ = 200;
 /** A club to export: its header has been read, its rows are read as the lines are. */
 export interface ExportedClub {
   header: Header;
-  /** The lines of a club file, several at once. */
-  lines: AsyncGenerator<string>;
+  /** The lines of the rows, several at once. */
+  rows: AsyncGenerator<string>;
 }
 
 /**
@@ -28,13 +29,12 @@ export interface ExportedClub {
 export async function exportClub(
   login: Login,
   club: string,
-  file: string,
-  progress: Progress,
+  { file, progress }: { file: string; progress?: Progress },
 ): Promise<Header> {
   return inTransaction(login, SNAPSHOT, async (client) => {
-    const { header, lines } = await readClub(client, club, progress);
-    await writeFile(file, lines);
-    return header;
+    const exported = await readClub(client, club, progress);
+    await writeFile(file, exported);
+    return exported.header;
   });
 }
 
@@ -48,18 +48,12 @@ export async function exportClub(
 export async function readClub(client: pg.Client, club: string, progress?: Progress): Promise<ExportedClub> {
   const tables = await readTables(client);
   const header = await readHeader(client, club, tables);
-  return { header, lines: linesOf(client, header, tables, progress) };
+  return { header, rows: readRows(client, header, { tables, progress }) };
 }
 
 async function readHeader(client: pg.Client, club: string, tables: ClubTable[]): Promise<Header> {
   const release = await readFingerprint(client);
-  const found = (await listClubs(client)).find(({ id, slug }) => id === club.toLowerCase() || slug === club);
-  if (found === undefined) {
-    throw new ClubFileRefused(
-      `There is no club with the id or slug ${club}. select * from app.list_clubs() lists all.`,
-    );
-  }
-  const { id, slug, name, closedAt } = found;
+  const { id, slug, name, closedAt } = await findClub(client, club);
   await enterClub(client, 'club_export', id);
   const { rows } = await client.query('select to_json(now()) as "exportedAt"');
   const header: Header = {
@@ -79,13 +73,11 @@ async function readHeader(client: pg.Client, club: string, tables: ClubTable[]):
   return header;
 }
 
-async function* linesOf(
+async function* readRows(
   client: pg.Client,
   header: Header,
-  tables: ClubTable[],
-  progress?: Progress,
+  { tables, progress }: { tables: ClubTable[]; progress: Progress | undefined },
 ): AsyncGenerator<string> {
-  yield `${JSON.stringify(header)}\n`;
   for (const table of tables) {
     const cursor = `declare rows no scroll cursor for select ${rowOf(table)}::text as row from ${table.name} as exported`;
     await client.query(cursor);
@@ -101,16 +93,23 @@ async function* linesOf(
   }
 }
 
-/** Writes a new file, or none. @throws ClubFileRefused; what the lines threw */
-async function writeFile(file: string, lines: AsyncGenerator<string>): Promise<void> {
+async function* linesOf({ header, rows }: ExportedClub): AsyncGenerator<string> {
+  yield `${JSON.stringify(header)}\n`;
+  yield* rows;
+}
+
+/** Writes a new file, or none. @throws ClubFileRefused; what the rows threw */
+async function writeFile(file: string, club: ExportedClub): Promise<void> {
   const refuse = (error: NodeJS.ErrnoException): never => {
     throw error.syscall === undefined
       ? error
       : new ClubFileRefused(`The file ${file} cannot be written: ${error.message}.`);
   };
   const handle = await open(file, 'wx', 0o600).catch(refuse);
-  await pipeline(lines, createGzip(), handle.createWriteStream({ flush: true })).catch(async (error) => {
-    await unlink(file);
-    refuse(error);
-  });
+  await pipeline(linesOf(club), createGzip(), handle.createWriteStream({ flush: true })).catch(
+    async (error) => {
+      await unlink(file);
+      refuse(error);
+    },
+  );
 }

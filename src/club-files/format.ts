@@ -31,6 +31,11 @@ const HeaderSchema = Type.Object({
 
 export type Header = Static<typeof HeaderSchema>;
 
+/** The number of rows of all tables. */
+export function countRows({ tables }: Header): number {
+  return tables.reduce((sum, { rows }) => sum + rows, 0);
+}
+
 /** A line of a row. @param row JSON that PostgreSQL wrote, in which numbers may have more digits than those of JavaScript */
 export function rowLine({ name }: ClubTable, row: string): string {
   return `{"table": "${name}", "row": ${row}}\n`;

@@ -3,15 +3,19 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type pg from 'pg';
 import { isDatabaseError } from '../deploy/client.js';
+import { listClubs, listMoves } from './clubs.js';
 import { ClubFileRefused } from './errors.js';
 import { type Header, parseHeader } from './format.js';
 import type { Progress } from './progress.js';
-import { enterClub, inTransaction, type Login, listClubs, readFingerprint, WRITE } from './session.js';
+import { enterClub, inTransaction, type Login, readFingerprint, WRITE } from './session.js';
 import { type ClubTable, readTables, summarize } from './tables.js';
 
 /** What is written at once, unless rows refer to each other. PostgreSQL reads an array of 256 MB at most. */
 const ROWS_OF_A_WRITE = 1_000;
 const CHARACTERS_OF_A_WRITE = 4_000_000;
+
+/** Invalid values, violated constraints, and violated policies: the SQLSTATEs of a row that cannot be written. */
+const REFUSED_ROW = /^(22|23|42501)/;
 
 /**
  * Imports a club from a file. The club is closed then: no request sees it before an operator reopens it.
@@ -26,8 +30,7 @@ const CHARACTERS_OF_A_WRITE = 4_000_000;
 export async function importClub(
   login: Login,
   file: string,
-  progress: Progress,
-  { replaces = false } = {},
+  { progress, replaces = false }: { progress?: Progress; replaces?: boolean } = {},
 ): Promise<Header> {
   const lines = splitLines(textOf(file));
   try {
@@ -38,10 +41,11 @@ export async function importClub(
     await inTransaction(login, WRITE, async (client) => {
       await requireNoMove(client, header);
       if (replaces) {
+        // Before the club is removed, which can take minutes.
         await requireRelease(client, header);
         await forgetClub(client, header);
       }
-      await writeClub(client, header, lines, { progress, closedAt: new Date().toISOString(), moveId: null });
+      await writeClub(client, header, { lines, progress, closedAt: new Date().toISOString(), moveId: null });
     });
     return header;
   } finally {
@@ -50,7 +54,9 @@ export async function importClub(
 }
 
 export interface Arrival {
-  progress: Progress;
+  /** The lines of the rows. */
+  lines: AsyncIterator<string>;
+  progress?: Progress | undefined;
   /** When the club was closed, a time; null where it is open. */
   closedAt: string | null;
   /** The move with which it arrives, if it does. */
@@ -61,35 +67,28 @@ export interface Arrival {
  * Writes a club as club_import, and compares what it has written with the header.
  *
  * @param client in a transaction, as club_owner
- * @param lines the lines after the header
  * @throws ClubFileRefused
  */
-export async function writeClub(
-  client: pg.Client,
-  header: Header,
-  lines: AsyncIterator<string>,
-  arrival: Arrival,
-): Promise<void> {
+export async function writeClub(client: pg.Client, header: Header, arrival: Arrival): Promise<void> {
   await requireRelease(client, header);
   await requireAbsence(client, header);
   const tables = await readTables(client);
   requireTables(header, tables);
   await enterClub(client, 'club_import', header.club.id);
-  await writeRows(client, header, tables, { ...arrival, lines });
-  if (!(await lines.next()).done) {
-    throw broken('it has more rows than its first line says');
+  await writeRows(client, header, tables, arrival);
+  if (!(await arrival.lines.next()).done) {
+    throw broken('there are more rows than in the header');
   }
   await requireSummaries(client, header, tables);
 }
 
 /** @throws ClubFileRefused when the club moves or has moved: another database may serve it */
 async function requireNoMove(client: pg.Client, { club }: Header): Promise<void> {
-  const { rows } = await client.query('select state, target from app.list_moves() where id = $1', [club.id]);
-  if (rows.length > 0) {
-    const [{ state, target }] = rows;
+  const move = (await listMoves(client)).get(club.id);
+  if (move !== undefined) {
     throw new ClubFileRefused(
-      state === 'moved'
-        ? `The club has moved to ${target}. Restore it there, or remove it here with app.forget_club first.`
+      move.state === 'moved'
+        ? `The club has moved to ${move.targetName}. Restore it there, or remove it here with app.forget_club first.`
         : 'The club moves. Resume or abort the move first.',
     );
   }
@@ -110,8 +109,8 @@ async function requireRelease(client: pg.Client, { release }: Header): Promise<v
   const deployed = await readFingerprint(client);
   if (deployed !== release) {
     throw new ClubFileRefused(
-      `The file is of another release (${release.slice(0, 12)}) than the database (${deployed.slice(0, 12)}). ` +
-        'Import it into a database of its release, deploy there, and export it again.',
+      `The club was exported from another release (${release.slice(0, 12)}) than the database has (${deployed.slice(0, 12)}). ` +
+        'Import the file into a database of its release, deploy there, and export it again.',
     );
   }
 }
@@ -148,7 +147,7 @@ async function writeRows(
   client: pg.Client,
   header: Header,
   tables: ClubTable[],
-  { lines, progress, closedAt, moveId }: Arrival & { lines: AsyncIterator<string> },
+  { lines, progress, closedAt, moveId }: Arrival,
 ): Promise<void> {
   for (const table of tables) {
     const { rows: expected = 0 } = header.tables.find(({ table: name }) => name === table.name) ?? {};
@@ -156,14 +155,17 @@ async function writeRows(
       table.name === 'app.clubs'
         ? { closed_at: closedAt, move_id: moveId, move_state: moveId && 'arriving' }
         : {};
-    for (let written = 0; written < expected; ) {
-      const left = expected - written;
-      const batch = await (table.refersToItself
+    const takeOf = (left: number) =>
+      table.refersToItself
         ? take(lines, left, Number.POSITIVE_INFINITY)
-        : take(lines, Math.min(ROWS_OF_A_WRITE, left), CHARACTERS_OF_A_WRITE));
-      await insert(client, table, batch, serving);
-      written += batch.length;
-      progress.advance(table.name, batch.length, header);
+        : take(lines, Math.min(ROWS_OF_A_WRITE, left), CHARACTERS_OF_A_WRITE);
+    let left = expected;
+    for (let batch = await takeOf(left); batch.length > 0; ) {
+      left -= batch.length;
+      // In a move two databases work at once.
+      const [next] = await Promise.all([takeOf(left), insert(client, table, batch, serving)]);
+      progress?.advance(table.name, batch.length, header);
+      batch = next;
     }
   }
 }
@@ -174,7 +176,7 @@ async function take(lines: AsyncIterator<string>, most: number, characters: numb
   for (let length = 0; taken.length < most && length < characters; ) {
     const { value, done } = await lines.next();
     if (done) {
-      throw broken('its end is missing');
+      throw broken('the end is missing');
     }
     taken.push(value);
     length += value.length;
@@ -199,10 +201,12 @@ async function insert(
     where line ->> 'table' = $2 and imported.${tenant} = app.tenant_id()`;
   const parameters = [`[${lines.join(',')}]`, name, ...Object.values(added)];
   const { rowCount } = await client.query(insertion, parameters).catch((error) => {
-    throw isDatabaseError(error) ? broken(`a row of ${name} is refused: ${error.message}`) : error;
+    throw isDatabaseError(error) && REFUSED_ROW.test(error.code ?? '')
+      ? broken(`a row of ${name} is refused: ${error.message}`)
+      : error;
   });
   if (rowCount !== lines.length) {
-    throw broken(`it has a row of another club or table among those of ${name}`);
+    throw broken(`a row of another club or table is among those of ${name}`);
   }
 }
 
@@ -217,7 +221,7 @@ async function requireSummaries(client: pg.Client, header: Header, tables: ClubT
 }
 
 function broken(reason: string): ClubFileRefused {
-  return new ClubFileRefused(`The file is broken: ${reason}. Nothing was imported.`);
+  return new ClubFileRefused(`The rows of the club cannot be imported: ${reason}. Nothing was imported.`);
 }
 
 /** The text of a compressed file, in pieces. @throws ClubFileRefused */
@@ -230,7 +234,7 @@ async function* textOf(file: string): AsyncGenerator<string> {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw code.startsWith('Z_')
-      ? broken('it is cut, or not compressed with gzip')
+      ? broken('the file is cut, or not compressed with gzip')
       : new ClubFileRefused(`The file ${file} cannot be read: ${message}.`);
   }
 }
@@ -251,6 +255,6 @@ export async function* splitLines(pieces: AsyncIterable<string>): AsyncGenerator
     }
   }
   if (line.length > 0) {
-    throw broken('its end is missing');
+    throw broken('the end is missing');
   }
 }

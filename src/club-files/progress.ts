@@ -1,4 +1,4 @@
-import type { Header } from './format.js';
+import { countRows, type Header } from './format.js';
 
 const INTERVAL_MS = 2_000;
 
@@ -10,12 +10,11 @@ export class Progress {
   constructor(private readonly stream: NodeJS.WritableStream) {}
 
   /** Counts rows of a table of the club. */
-  advance(table: string, rows: number, { tables }: Header): void {
+  advance(table: string, rows: number, header: Header): void {
     this.done += rows;
     if (Date.now() - this.printedAt >= INTERVAL_MS) {
       this.printedAt = Date.now();
-      const total = tables.reduce((sum, { rows }) => sum + rows, 0);
-      this.stream.write(`${this.done} of ${total} rows, in ${table}\n`);
+      this.stream.write(`${this.done} of ${countRows(header)} rows, in ${table}\n`);
     }
   }
 }

@@ -18,16 +18,10 @@ export interface Login {
   variable: 'MIGRATION_DATABASE_URL' | 'TARGET_DATABASE_URL';
 }
 
-/** A club as operators find it. */
-export interface ListedClub {
-  id: string;
-  slug: string;
-  name: string;
-  /** When it was closed; null in all others. */
-  closedAt: string | null;
-}
-
-/** Settings of the session: values are written as text in one form, and no limit of the login or the database ends a long copy. */
+/**
+ * Settings of the session: values are written as text in one form, and no limit of the login or the database ends a long copy. The server
+ * ends a session whose client has not responded for 30 s: otherwise its locks would stay for two hours.
+ */
 const SETTINGS = {
   search_path: 'pg_catalog, pg_temp',
   timezone: 'UTC',
@@ -41,6 +35,9 @@ const SETTINGS = {
   // Since PostgreSQL 17.
   transaction_timeout: '0',
   synchronous_commit: 'on',
+  tcp_keepalives_idle: '15',
+  tcp_keepalives_interval: '5',
+  tcp_keepalives_count: '3',
 };
 
 /**
@@ -53,7 +50,7 @@ export async function inTransaction<Result>(
   mode: typeof SNAPSHOT | typeof WRITE,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  return withSession(login, async (client) => {
+  return withoutDeploys(login, async (client) => {
     await client.query(
       'select set_config(name, $1::jsonb ->> lower(name), false) from pg_settings where $1::jsonb ? lower(name)',
       [JSON.stringify(SETTINGS)],
@@ -70,12 +67,8 @@ export async function inTransaction<Result>(
   });
 }
 
-/** Runs work that opens sessions of its own, and keeps deploys from this database meanwhile. @throws as inTransaction */
-export async function withoutDeploys<Result>(login: Login, work: () => Promise<Result>): Promise<Result> {
-  return withSession(login, work);
-}
-
-async function withSession<Result>(
+/** Runs work while a session keeps deploys from the database. @throws as inTransaction */
+export async function withoutDeploys<Result>(
   { url, variable }: Login,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
@@ -94,14 +87,6 @@ export async function readFingerprint(client: pg.Client): Promise<string> {
     'select fingerprint from deploy.releases order by applied_at desc limit 1',
   );
   return rows[0]?.fingerprint;
-}
-
-/** All clubs of the database. @param client as club_owner */
-export async function listClubs(client: pg.Client): Promise<ListedClub[]> {
-  const { rows } = await client.query<ListedClub>(
-    'select id, slug, name, to_json(closed_at) as "closedAt" from app.list_clubs()',
-  );
-  return rows;
 }
 
 /** Continues the transaction as a role that reads or writes the rows of one club. */

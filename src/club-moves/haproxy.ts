@@ -1,7 +1,7 @@
 /**
  * The map of clubs to backends in HAProxy: a line of a file for each club that is not in the default backend.
  */
-import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { access, constants, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import net from 'node:net';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -22,11 +22,6 @@ export interface Haproxy {
  * @throws ClubMoveRefused when a HAProxy does not have the map or the backend, or the file cannot be changed
  */
 export async function checkRouting({ map, sockets }: Haproxy, id: string, backend: string): Promise<void> {
-  if (sockets.length === 0) {
-    throw new ClubMoveRefused(
-      'HAPROXY_MAP needs HAPROXY_SOCKETS: without them no running HAProxy is changed.',
-    );
-  }
   for (const socket of sockets) {
     const found = await send(socket, `get map ${map} ${id}`);
     if (!found.includes('found=')) {
@@ -63,31 +58,37 @@ export async function checkRouting({ map, sockets }: Haproxy, id: string, backen
 export async function routeClub({ map, sockets }: Haproxy, id: string, backend: string): Promise<void> {
   for (const socket of sockets) {
     const set = await send(socket, `set map ${map} ${id} ${backend}`);
-    const answer = /not found/i.test(set) ? await send(socket, `add map ${map} ${id} ${backend}`) : set;
-    if (answer.trim() !== '') {
-      throw new ClubMoveRefused(`HAProxy at ${socket} refuses to change ${map}: ${answer.trim()}`);
+    const response = /not found/i.test(set) ? await send(socket, `add map ${map} ${id} ${backend}`) : set;
+    if (response.trim() !== '') {
+      throw new ClubMoveRefused(`HAProxy at ${socket} refuses to change ${map}: ${response.trim()}`);
     }
   }
-  await changeLine(map, id, backend);
+  await changeLine(map, id, backend).catch((error) => {
+    throw new ClubMoveRefused(`The file ${map} cannot be changed: ${error.message}.`, { cause: error });
+  });
 }
 
-/** Replaces the line of a club in the file. @throws ClubMoveRefused when another command does */
+/** Replaces the line of a club in the file. @throws Error when another command does */
 async function changeLine(map: string, id: string, backend: string): Promise<void> {
+  const changed = `${map}.new`;
+  const { mode } = await stat(map);
+  // Before the map is read: one command at a time creates it, so none overwrites the line of another one.
+  const file = await open(changed, 'wx', mode);
   try {
-    const { mode } = await stat(map);
     const lines = (await readFile(map, 'utf8')).split('\n');
     const others = lines.filter((line) => line !== '' && line.split(/\s/)[0] !== id);
-    // Exclusively, so that no other change is lost.
-    await writeFile(`${map}.new`, [...others, `${id} ${backend}`, ''].join('\n'), { flag: 'wx', mode });
-    await rename(`${map}.new`, map);
+    await file.writeFile([...others, `${id} ${backend}`, ''].join('\n'));
+    await file.sync();
+    await rename(changed, map);
   } catch (error) {
-    throw new ClubMoveRefused(`The file ${map} cannot be changed: ${(error as Error).message}.`, {
-      cause: error,
-    });
+    await unlink(changed);
+    throw error;
+  } finally {
+    await file.close();
   }
 }
 
-/** Sends a command to the runtime API, and returns the answer: nothing when it was done. */
+/** Sends a command to the runtime API; returns its response, which is empty after a change. */
 async function send(address: string, command: string): Promise<string> {
   const [, host, port] = /^(.+):(\d+)$/.exec(address) ?? [];
   const socket = port === undefined ? net.connect(address) : net.connect(Number(port), host);

@@ -8,45 +8,56 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { findClub, type ListedClub, type ListedMove, listClubs, listMoves } from '../club-files/clubs.js';
 import { readClub } from '../club-files/export.js';
+import { countRows } from '../club-files/format.js';
 import { splitLines, writeClub } from '../club-files/import.js';
 import type { Progress } from '../club-files/progress.js';
 import {
   inTransaction,
-  type ListedClub,
   type Login,
-  listClubs,
   readFingerprint,
   SNAPSHOT,
   WRITE,
   withoutDeploys,
 } from '../club-files/session.js';
 import { SQLSTATE } from '../database/sql-states.js';
+import { ConnectionFailed } from '../deploy/client.js';
 import { ClubMoveRefused } from './errors.js';
 
 /** The two databases of a move. */
-export interface Route {
+export interface MoveDatabases {
   /** The database that the club leaves. */
   source: Login;
   target: Login;
   /** The name of the target, which the source remembers. */
-  name: string;
+  targetName: string;
 }
 
 /** The state of a club in a database; null in a club that is in no move, undefined if there is no such club. */
-type State = { moveId: string; state: 'leaving' | 'moved' | 'arriving'; target: string | null } | null;
+type State = ListedMove | null;
+
+/** A move of a club. */
+interface Move {
+  clubId: string;
+  moveId: string;
+}
 
 /** What a check of a move has found. */
 export interface Plan {
   club: ListedClub;
   /** The rows of all tables. */
   rows: number;
+  /** Whether the target has the rows of an earlier move from there, which the move removes. */
+  replaces: boolean;
 }
 
 /** What a comparison with another database has found. */
 export interface Reconciled {
   /** The clubs that the other database serves. They are marked as moved. */
   marked: ListedClub[];
+  /** Those of which a copy had begun to arrive in this database. They are removed here. */
+  removed: ListedClub[];
   /** Those that it has, but closed: an operator decides where they are. */
   closed: ListedClub[];
 }
@@ -55,9 +66,10 @@ type Call =
   | 'select app.begin_move($1, $2, $3)'
   | 'select app.end_move($1, $2)'
   | 'select app.open_club($1, $2)'
-  | 'select app.abort_move($1, $2)';
+  | 'select app.abort_move($1, $2)'
+  | 'select app.forget_club($1, $2)';
 
-/** Longer than a transaction of the service: sql/roles.sql limits its statements to 5 s and the pauses between them to 10 s. */
+/** Longer than a transaction of the service: it ends after 8 s, with a statement that takes 5 s at most (sql/roles.sql). */
 const LONGEST_TRANSACTION_MS = 20_000;
 
 /**
@@ -66,39 +78,36 @@ const LONGEST_TRANSACTION_MS = 20_000;
  * @param club the id or the slug
  * @throws ClubMoveRefused; ClubFileRefused when a table would be left out; ConnectionFailed
  */
-export async function planMove(route: Route, club: string): Promise<Plan> {
-  await requireTwoDatabases(route);
-  const { header } = await inTransaction(route.source, SNAPSHOT, (client) => readClub(client, club));
+export async function planMove(databases: MoveDatabases, club: string): Promise<Plan> {
+  const { source, target, targetName } = databases;
+  await requireTwoDatabases(databases);
+  const { header } = await inTransaction(source, SNAPSHOT, (client) => readClub(client, club));
   const { id, slug } = header.club;
-  const here = await readState(route.source, id);
+  const here = await readState(source, id);
   if (here) {
     throw new ClubMoveRefused(
       `The club ${slug} ${describe(here)}.${here.state === 'leaving' ? ' Continue this move with --resume, or end it with --abort.' : ''}`,
     );
   }
-  await inTransaction(route.target, SNAPSHOT, async (client) => {
-    if ((await readFingerprint(client)) !== header.release) {
-      throw new ClubMoveRefused(
-        `${route.name} has another release. Deploy the same release to both databases.`,
-      );
-    }
-    const there = (await listClubs(client)).find((other) => other.id === id || other.slug === slug);
-    if (there !== undefined && there.id !== id) {
-      throw new ClubMoveRefused(
-        `${route.name} has another club with the slug ${slug}. Change one with app.rename_club.`,
-      );
-    }
-    if (there !== undefined) {
-      const state = (await readStates(client)).get(id) ?? null;
-      const advice = {
-        arriving: 'Abort the move that it is from.',
-        moved: 'Remove it there with app.forget_club, a day after it has moved.',
-        other: 'Remove it there with app.forget_club, if it is a copy.',
-      }[state === null || state.state === 'leaving' ? 'other' : state.state];
-      throw new ClubMoveRefused(`${route.name} has the club already: there it ${describe(state)}. ${advice}`);
-    }
-  });
-  return { club: header.club, rows: header.tables.reduce((sum, { rows }) => sum + rows, 0) };
+  await requireOneRelease(databases);
+  const clubs = await inTransaction(target, SNAPSHOT, listClubs);
+  if (clubs.some((other) => other.slug === slug && other.id !== id)) {
+    throw new ClubMoveRefused(
+      `${targetName} has another club with the slug ${slug}. Change one with app.rename_club.`,
+    );
+  }
+  const there = await readState(target, id);
+  if (there === null) {
+    throw new ClubMoveRefused(
+      `${targetName} has the club ${slug} already. If it is a copy, close it there and remove it with app.forget_club.`,
+    );
+  }
+  if (there !== undefined && there.state !== 'moved') {
+    throw new ClubMoveRefused(
+      `${targetName} has the club ${slug} already: there it ${describe(there)}. Resume or abort this move first.`,
+    );
+  }
+  return { club: header.club, rows: countRows(header), replaces: there !== undefined };
 }
 
 /**
@@ -107,20 +116,28 @@ export async function planMove(route: Route, club: string): Promise<Plan> {
  * @returns the milliseconds for which no database served the club
  * @throws ClubMoveRefused; ClubFileRefused; ConnectionFailed
  */
-export async function moveClub(route: Route, { club }: Plan, progress: Progress): Promise<number> {
-  const moveId = randomUUID();
-  return whileNotDeployed(route, async () => {
+export async function moveClub(
+  databases: MoveDatabases,
+  { club, replaces }: Pick<Plan, 'club' | 'replaces'>,
+  progress?: Progress,
+): Promise<number> {
+  const { source, target, targetName } = databases;
+  const move = { clubId: club.id, moveId: randomUUID() };
+  return whileNotDeployed(databases, async () => {
+    if (replaces) {
+      await call(target, 'select app.forget_club($1, $2)', [move.clubId, '0']);
+    }
     const began = performance.now();
     try {
-      await call(route.source, 'select app.begin_move($1, $2, $3)', [club.id, moveId, route.name]);
-      await arrive(route, club.id, moveId, progress);
+      await call(source, 'select app.begin_move($1, $2, $3)', [move.clubId, move.moveId, targetName]);
+      await copyClub(databases, move, progress);
     } catch (error) {
-      throw await abortOwn(route, club.id, moveId, error as Error);
+      throw await abortFailedMove(databases, move, error as Error);
     }
-    await finish(route, club.id, moveId).catch((error) => {
-      throw new ClubMoveRefused(`The move was interrupted: ${error.message} Continue it with --resume.`, {
-        cause: error,
-      });
+    await completeMove(databases, move).catch((error) => {
+      const advice =
+        error instanceof ClubMoveRefused ? 'Remove the copy with --abort.' : 'Continue it with --resume.';
+      throw new ClubMoveRefused(`The move was interrupted: ${error.message} ${advice}`, { cause: error });
     });
     return performance.now() - began;
   });
@@ -129,64 +146,82 @@ export async function moveClub(route: Route, { club }: Plan, progress: Progress)
 /**
  * Continues a move that was interrupted, from any point.
  *
+ * @param club the id or the slug
  * @returns the id of the club, and whether it had moved already
- * @throws ClubMoveRefused when the club does not move, or to another target; ConnectionFailed
+ * @throws ClubMoveRefused when the club does not move, or to another target; ClubFileRefused; ConnectionFailed
  */
 export async function resumeMove(
-  route: Route,
+  databases: MoveDatabases,
   club: string,
-  progress: Progress,
-): Promise<{ id: string; wasMoved: boolean }> {
-  await requireTwoDatabases(route);
-  return whileNotDeployed(route, async () => {
-    const id = await findClub(route.source, club);
-    const here = await readState(route.source, id);
-    const there = await readState(route.target, id);
+  progress?: Progress,
+): Promise<{ clubId: string; wasMoved: boolean }> {
+  await requireTwoDatabases(databases);
+  return whileNotDeployed(databases, async () => {
+    const clubId = await findClubId(databases.source, club);
+    const here = await readState(databases.source, clubId);
+    const there = await readState(databases.target, clubId);
     if (!here || here.state === 'arriving') {
       throw new ClubMoveRefused(`The club ${club} does not move from this database.`);
     }
-    requireTarget(route, club, here);
+    requireTarget(databases, club, here);
     if (here.state === 'moved' && there === null) {
-      return { id, wasMoved: true };
+      return { clubId, wasMoved: true };
     }
+    const move = { clubId, moveId: here.moveId };
     if (here.state === 'leaving' && there === undefined) {
-      await arrive(route, id, here.moveId, progress);
+      await requireOneRelease(databases);
+      await copyClub(databases, move, progress);
     } else if (there?.moveId !== here.moveId) {
-      throw contradiction(route, club, here, there);
+      throw contradiction(databases, club, [here, there]);
     }
-    await finish(route, id, here.moveId, here.state);
-    return { id, wasMoved: false };
+    await completeMove(databases, move, here.state);
+    return { clubId, wasMoved: false };
   });
 }
 
 /**
  * Ends a move before the club has moved: the source serves the club again, and the target removes it.
  *
- * @throws ClubMoveRefused when there is no such move, or the club has moved; ConnectionFailed
+ * @param club the id or the slug
+ * @throws ClubMoveRefused when there is no such move, when the club has moved, or when only the source could be used: it serves the club
+ * then; ConnectionFailed
  */
-export async function abortMove(route: Route, club: string): Promise<void> {
-  await requireTwoDatabases(route);
-  await whileNotDeployed(route, async () => {
-    const id = await findClub(route.source, club);
-    // The target first. What arrives there later is of another move, which this does not end.
-    const there = await readState(route.target, id);
-    const here = await readState(route.source, id);
-    if (here?.state === 'leaving') {
-      requireTarget(route, club, here);
-      if (there !== undefined && there?.state !== 'arriving') {
-        throw contradiction(route, club, here, there);
+export async function abortMove(databases: MoveDatabases, club: string): Promise<void> {
+  const { source, target, targetName } = databases;
+  const clubId = await findClubId(source, club);
+  // The target first. What arrives there later is of another move, which this does not end.
+  const there = await requireTwoDatabases(databases)
+    .then(() => readState(target, clubId))
+    .catch((error) => {
+      if (error instanceof ConnectionFailed) {
+        return error;
       }
-      // The source first: then no other command can say that the club has moved, so none opens it at the target.
-      await call(route.source, 'select app.abort_move($1, $2)', [id, here.moveId]);
-    } else if (here) {
-      throw new ClubMoveRefused(`The club ${club} ${describe(here)}. Nothing undoes it.`);
-    } else if (there?.state !== 'arriving') {
-      throw new ClubMoveRefused(`The club ${club} ${describe(here)}.`);
+      throw error;
+    });
+  const isUsable = !(there instanceof ConnectionFailed);
+  const isArriving = isUsable && there?.state === 'arriving';
+  const here = await readState(source, clubId);
+  if (here?.state === 'leaving') {
+    requireTarget(databases, club, here);
+    if (isUsable && there !== undefined && !isArriving) {
+      throw contradiction(databases, club, [here, there]);
     }
-    if (there?.state === 'arriving') {
-      await call(route.target, 'select app.abort_move($1, $2)', [id, there.moveId]);
-    }
-  });
+    // The source first: then no other command can mark the club as moved, so none opens it at the target.
+    await call(source, 'select app.abort_move($1, $2)', [clubId, here.moveId]);
+  } else if (here) {
+    throw new ClubMoveRefused(`The club ${club} ${describe(here)}. Nothing undoes it.`);
+  } else if (isUsable && !isArriving) {
+    throw new ClubMoveRefused(`The club ${club} ${describe(here)}.`);
+  }
+  if (!isUsable) {
+    throw new ClubMoveRefused(
+      `The first database serves the club. ${targetName} may have a copy: repeat --abort when it can be used. ${there.message}`,
+      { cause: there },
+    );
+  }
+  if (isArriving) {
+    await call(target, 'select app.abort_move($1, $2)', [clubId, there.moveId]);
+  }
 }
 
 /**
@@ -197,70 +232,73 @@ export async function abortMove(route: Route, club: string): Promise<void> {
  * @param isDry whether to mark none
  * @throws ConnectionFailed
  */
-export async function reconcileClubs(route: Route, isDry: boolean): Promise<Reconciled> {
-  await requireTwoDatabases(route);
-  const elsewhere = await inTransaction(route.target, SNAPSHOT, async (client) => {
-    const states = await readStates(client);
-    return (await listClubs(client)).filter(({ id }) => !/arriving|moved/.test(states.get(id)?.state ?? ''));
+export async function reconcileClubs(databases: MoveDatabases, isDry: boolean): Promise<Reconciled> {
+  await requireTwoDatabases(databases);
+  const elsewhere = await inTransaction(databases.target, SNAPSHOT, async (client) => {
+    const moves = await listMoves(client);
+    return (await listClubs(client)).filter(({ id }) => !/arriving|moved/.test(moves.get(id)?.state ?? ''));
   });
-  return inTransaction(route.source, WRITE, async (client) => {
-    const states = await readStates(client);
-    const known = (await listClubs(client)).filter(({ id }) => states.get(id)?.state !== 'moved');
+  return inTransaction(databases.source, WRITE, async (client) => {
+    const moves = await listMoves(client);
+    const known = (await listClubs(client)).filter(({ id }) => moves.get(id)?.state !== 'moved');
     const both = elsewhere.filter(({ id }) => known.some((club) => club.id === id));
-    const marked = both.filter(({ closedAt }) => closedAt === null);
+    const isArriving = ({ id }: ListedClub) => moves.get(id)?.state === 'arriving';
+    const open = both.filter(({ closedAt }) => closedAt === null);
+    const marked = open.filter((club) => !isArriving(club));
+    const removed = open.filter(isArriving);
+    for (const { id } of isDry ? [] : removed) {
+      await client.query('select app.abort_move($1, $2)', [id, moves.get(id)?.moveId]);
+    }
     for (const { id } of isDry ? [] : marked) {
-      const before = states.get(id);
-      const moveId = before?.moveId ?? randomUUID();
-      if (before?.state === 'arriving') {
-        await client.query('select app.abort_move($1, $2)', [id, moveId]);
-        continue;
-      }
-      if (before === undefined) {
-        await client.query('select app.begin_move($1, $2, $3)', [id, moveId, route.name]);
+      const begun = moves.get(id)?.moveId;
+      const moveId = begun ?? randomUUID();
+      if (begun === undefined) {
+        await client.query('select app.begin_move($1, $2, $3)', [id, moveId, databases.targetName]);
       }
       await client.query('select app.end_move($1, $2)', [id, moveId]);
     }
-    return { marked, closed: both.filter(({ closedAt }) => closedAt !== null) };
+    return { marked, removed, closed: both.filter(({ closedAt }) => closedAt !== null) };
   });
 }
 
 /** Copies a club that leaves the source to the target, where it arrives. */
-async function arrive(route: Route, id: string, moveId: string, progress: Progress): Promise<void> {
-  await untilRequestsEnd(route.source);
-  await inTransaction(route.source, SNAPSHOT, async (source) => {
-    const { header, lines } = await readClub(source, id);
-    const rows = splitLines(lines);
-    await rows.next();
-    await inTransaction(route.target, WRITE, (target) =>
-      writeClub(target, header, rows, { progress, closedAt: header.club.closedAt, moveId }),
+async function copyClub(
+  { source, target }: MoveDatabases,
+  { clubId, moveId }: Move,
+  progress?: Progress,
+): Promise<void> {
+  await untilRequestsEnd(source);
+  await inTransaction(source, SNAPSHOT, async (reading) => {
+    const { header, rows } = await readClub(reading, clubId);
+    const { closedAt } = header.club;
+    await inTransaction(target, WRITE, (writing) =>
+      writeClub(writing, header, { lines: splitLines(rows), progress, closedAt, moveId }),
     );
   });
 }
 
-/** Opens a club at the target that has arrived there. */
-async function finish(
-  { source, target }: Route,
-  id: string,
-  moveId: string,
+/** Marks a club as moved that has arrived at the target, unless it is, and opens it there. */
+async function completeMove(
+  { source, target }: MoveDatabases,
+  { clubId, moveId }: Move,
   state: 'leaving' | 'moved' = 'leaving',
 ): Promise<void> {
   if (state === 'leaving') {
-    await call(source, 'select app.end_move($1, $2)', [id, moveId]);
+    await call(source, 'select app.end_move($1, $2)', [clubId, moveId]);
   }
-  await call(target, 'select app.open_club($1, $2)', [id, moveId]);
+  await call(target, 'select app.open_club($1, $2)', [clubId, moveId]);
 }
 
-/** Ends the move of this command, which failed before the club had moved. Returns the error to throw. */
-async function abortOwn(
-  { source, target }: Route,
-  id: string,
-  moveId: string,
+/** Aborts the move of this command, which failed before the club had moved. Returns the error to throw. */
+async function abortFailedMove(
+  { source, target }: MoveDatabases,
+  { clubId, moveId }: Move,
   failure: Error,
 ): Promise<Error> {
   try {
     // Waits for a commit of begin_move whose outcome is unknown. Refused if begin_move failed.
-    await call(source, 'select app.abort_move($1, $2)', [id, moveId]).catch(async (error) => {
-      if (!(error instanceof ClubMoveRefused) || (await readState(source, id))?.moveId === moveId) {
+    await call(source, 'select app.abort_move($1, $2)', [clubId, moveId]).catch(async (error) => {
+      if (!(error instanceof ClubMoveRefused) || (await readState(source, clubId))?.moveId === moveId) {
         throw error;
       }
     });
@@ -271,8 +309,8 @@ async function abortOwn(
     );
   }
   try {
-    if ((await readState(target, id))?.moveId === moveId) {
-      await call(target, 'select app.abort_move($1, $2)', [id, moveId]);
+    if ((await readState(target, clubId))?.moveId === moveId) {
+      await call(target, 'select app.abort_move($1, $2)', [clubId, moveId]);
     }
     return failure;
   } catch {
@@ -316,7 +354,7 @@ async function untilRequestsEnd(login: Login): Promise<void> {
 }
 
 /** @throws ClubMoveRefused when both URLs lead to one database: each club would be in both */
-async function requireTwoDatabases({ source, target }: Route): Promise<void> {
+async function requireTwoDatabases({ source, target }: MoveDatabases): Promise<void> {
   const identify = (login: Login) =>
     inTransaction(login, SNAPSHOT, async (client) => {
       const { rows } = await client.query(
@@ -329,9 +367,22 @@ async function requireTwoDatabases({ source, target }: Route): Promise<void> {
   }
 }
 
+/** @throws ClubMoveRefused when one of the databases was deployed and the other was not */
+async function requireOneRelease({ source, target, targetName }: MoveDatabases): Promise<void> {
+  const [here, there] = [
+    await inTransaction(source, SNAPSHOT, readFingerprint),
+    await inTransaction(target, SNAPSHOT, readFingerprint),
+  ];
+  if (here !== there) {
+    throw new ClubMoveRefused(
+      `${targetName} has another release. Deploy the same release to both databases.`,
+    );
+  }
+}
+
 /** Keeps deploys from both databases: one that began in between would leave the club closed for as long as it takes. */
 async function whileNotDeployed<Result>(
-  { source, target }: Route,
+  { source, target }: MoveDatabases,
   work: () => Promise<Result>,
 ): Promise<Result> {
   return withoutDeploys(source, () => withoutDeploys(target, work));
@@ -348,43 +399,33 @@ async function call(login: Login, statement: Call, values: string[]): Promise<vo
   });
 }
 
-async function readStates(client: pg.Client): Promise<Map<string, NonNullable<State>>> {
-  const { rows } = await client.query<NonNullable<State> & { id: string }>(
-    'select id, move_id as "moveId", state, target from app.list_moves()',
-  );
-  return new Map(rows.map(({ id, ...state }) => [id, state]));
-}
-
 /** Whether and how a club moves; undefined if there is no such club. */
-export async function readState(login: Login, id: string): Promise<State | undefined> {
+export async function readState(login: Login, clubId: string): Promise<State | undefined> {
   return inTransaction(login, SNAPSHOT, async (client) => {
-    const isThere = (await listClubs(client)).some((club) => club.id === id);
-    return isThere ? ((await readStates(client)).get(id) ?? null) : undefined;
+    const isThere = (await listClubs(client)).some(({ id }) => id === clubId);
+    return isThere ? ((await listMoves(client)).get(clubId) ?? null) : undefined;
   });
 }
 
-/** The id of a club. @param club the id or the slug @throws ClubMoveRefused */
-export async function findClub(login: Login, club: string): Promise<string> {
-  const clubs = await inTransaction(login, SNAPSHOT, listClubs);
-  const found = clubs.find(({ id, slug }) => id === club.toLowerCase() || slug === club);
-  if (found === undefined) {
-    throw new ClubMoveRefused(
-      `There is no club with the id or slug ${club} in the database of ${login.variable}.`,
-    );
-  }
-  return found.id;
+/** The id of a club. @param club the id or the slug @throws ClubFileRefused */
+export async function findClubId(login: Login, club: string): Promise<string> {
+  return inTransaction(login, SNAPSHOT, async (client) => (await findClub(client, club)).id);
 }
 
-function requireTarget(route: Route, club: string, { target }: NonNullable<State>): void {
-  if (target !== route.name) {
-    throw new ClubMoveRefused(`The club ${club} moves to ${target}, not to ${route.name}.`);
+function requireTarget(databases: MoveDatabases, club: string, { targetName }: ListedMove): void {
+  if (targetName !== databases.targetName) {
+    throw new ClubMoveRefused(`The club ${club} moves to ${targetName}, not to ${databases.targetName}.`);
   }
 }
 
 /** Both databases cannot be in these states by the commands alone: one of them has lost a commit. */
-function contradiction(route: Route, club: string, here: State, there: State | undefined): ClubMoveRefused {
+function contradiction(
+  { targetName }: MoveDatabases,
+  club: string,
+  [here, there]: [State, State | undefined],
+): ClubMoveRefused {
   return new ClubMoveRefused(
-    `The club ${club} ${describe(here)}, but in ${route.name} it ${describe(there)}. ` +
+    `The club ${club} ${describe(here)}, but in ${targetName} it ${describe(there)}. ` +
       'One of the databases was restored from a backup, or lost a commit in a failover: docs/growing.md says what to do.',
   );
 }
@@ -393,7 +434,8 @@ function describe(state: State | undefined): string {
   if (!state) {
     return state === null ? 'is in no move' : 'does not exist';
   }
-  return { leaving: `moves to ${state.target}`, moved: `has moved to ${state.target}`, arriving: 'arrives' }[
+  const { targetName } = state;
+  return { leaving: `moves to ${targetName}`, moved: `has moved to ${targetName}`, arriving: 'arrives' }[
     state.state
   ];
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -120,7 +120,6 @@ t.test(
       const given = { map, sockets: [socket] };
       await checkRouting(given, club, 'east');
       await isRefused(given, 'eats', /^HAProxy at .+ has no backend eats\.$/);
-      await isRefused({ map, sockets: [] }, 'east', /^HAPROXY_MAP needs HAPROXY_SOCKETS/);
       await isRefused({ map: `${map}.other`, sockets: [socket] }, 'east', /does not have the map/);
       await isRefused({ map, sockets: ['/none.sock'] }, 'east', /cannot be reached: .*ENOENT/);
       await writeFile(`${map}.new`, '');
@@ -143,8 +142,23 @@ t.test(
         /^HAProxy at .+ refuses to change .+other\.map: Unknown map identifier/,
       );
       await isRefused([], missing, /^The file .+other\.map cannot be changed: ENOENT/);
+      await writeFile(`${map}.new`, '');
+      await isRefused([socket], map, /^The file .+ cannot be changed: EEXIST/);
+      t.equal(await readFile(map, 'utf8'), '');
+      await rm(`${map}.new`);
       await routeClub({ map, sockets: [socket] }, club, 'east');
       t.equal(await byHeader(haproxy, club), 'east');
+    });
+
+    await t.test('two commands at once lose no line of the file', async (t) => {
+      const map = join(await emptyFolder(t), 'clubs.map');
+      await writeFile(map, '');
+      const clubs = Array.from({ length: 20 }, () => randomUUID());
+      const done = await Promise.allSettled(clubs.map((id) => routeClub({ map, sockets: [] }, id, 'east')));
+      const written = clubs.filter((_, index) => done[index]?.status === 'fulfilled');
+      const lines = (await readFile(map, 'utf8')).trimEnd().split('\n');
+      t.ok(written.length > 0);
+      t.same(lines.sort(), written.map((id) => `${id} east`).sort());
     });
   },
 );

@@ -1,42 +1,43 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-
 import pg from 'pg';
 import t from 'tap';
 import { exportClub } from '../../src/club-files/export.js';
 import { importClub } from '../../src/club-files/import.js';
-import { Progress } from '../../src/club-files/progress.js';
 import { ClubMoveRefused } from '../../src/club-moves/errors.js';
 import {
   abortMove,
+  type MoveDatabases,
   moveClub,
   planMove,
-  type Route,
   reconcileClubs,
   resumeMove,
 } from '../../src/club-moves/moves.js';
 import { OperatorError } from '../../src/database/errors.js';
+import { lockDeploys } from '../../src/deploy/locks.js';
 import type { TestDatabase } from '../setup/database.js';
+import { freePort } from '../setup/free-port.js';
+import { emptyFolder } from '../setup/pages.js';
 import { type Action, startProxy } from '../setup/proxy.js';
-import { connectAsRuntime } from '../setup/runtime.js';
+import { connectAsOperator, connectAsRuntime } from '../setup/runtime.js';
 import { refused } from '../setup/send.js';
 import { startService, type TestService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { until, untilWaitingForLocks } from '../setup/wait.js';
 
-const silent = () => new Progress(new PassThrough());
-const route = (source: TestDatabase, target: TestDatabase, name = 'east'): Route => ({
+const between = (
+  source: Pick<TestDatabase, 'migrationUrl'>,
+  target: Pick<TestDatabase, 'migrationUrl'>,
+  targetName = 'east',
+): MoveDatabases => ({
   source: { url: source.migrationUrl, variable: 'MIGRATION_DATABASE_URL' },
   target: { url: target.migrationUrl, variable: 'TARGET_DATABASE_URL' },
-  name,
+  targetName,
 });
 
 const [west, east] = [await startService(t), await startService(t)];
-const eastward = route(west.db, east.db);
-const westward = route(east.db, west.db, 'west');
+const eastward = between(west.db, east.db);
+const westward = between(east.db, west.db, 'west');
 
 /** A club in the west with a member, a task, a shift with a signup and a wait, and a calendar link. */
 async function makeClub(slug: string) {
@@ -50,18 +51,12 @@ async function makeClub(slug: string) {
   return { id, slug, anna, shiftId: shift.id, calendar: new URL(link.url, 'http://localhost').pathname };
 }
 
-async function operatorOf(service: TestService): Promise<pg.Client> {
-  const client = new pg.Client(service.db.migrationUrl);
-  await client.connect();
-  t.teardown(() => client.end());
-  await client.query('set role club_owner');
-  return client;
-}
-const [inWest, inEast] = [await operatorOf(west), await operatorOf(east)];
+const [inWest, inEast] = [await connectAsOperator(t, west.db), await connectAsOperator(t, east.db)];
 
 const states = async (operator: pg.Client) =>
   (await operator.query('select slug, state, target from app.list_moves()')).rows;
-const move = async (path: Route, slug: string) => moveClub(path, await planMove(path, slug), silent());
+const move = async (databases: MoveDatabases, slug: string) =>
+  moveClub(databases, await planMove(databases, slug));
 /** Nothing is served: every request is refused as if the service were busy. */
 const MOVING = { ...refused(503, 'service_unavailable'), headers: { 'retry-after': '1' } };
 
@@ -92,18 +87,28 @@ t.test('a club moves with all that it has, and goes on at the target', async (t)
   t.equal((await there.get('/api/events?sort=-sequence&limit=1')).body[0].sequence, events[0].sequence + 3);
 });
 
-t.test('the list of clubs has a club where it is or arrives, and not where it has moved from', async (t) => {
-  const { id, slug } = await makeClub('listed');
-  const listOf = async ({ send, token }: TestService) => {
-    const authorization = `Bearer ${token({ sub: 'anna', clubs: { [id]: 'Admin' } })}`;
-    return (await send('GET', '/api/clubs/me', { headers: { authorization } })).body;
-  };
-  const moveId = randomUUID();
-  await inWest.query('select app.begin_move($1, $2, $3)', [id, moveId, 'east']);
-  t.match([await listOf(west), await listOf(east)], [[{ id }], []], 'it leaves');
-  await resumeMove(eastward, slug, silent());
-  t.match([await listOf(west), await listOf(east)], [[], [{ id }]], 'it has moved');
-});
+t.test(
+  'the list of clubs has a club where it leaves, arrives or is, and not where it has moved from',
+  async (t) => {
+    const { id, slug } = await makeClub('listed');
+    const listOf = async ({ send, token }: TestService) => {
+      const authorization = `Bearer ${token({ sub: 'anna', clubs: { [id]: 'Admin' } })}`;
+      const { body } = await send('GET', '/api/clubs/me', { headers: { authorization } });
+      return body.map((club: { id: string }) => club.id);
+    };
+    const moveId = randomUUID();
+    await inWest.query('select app.begin_move($1, $2, $3)', [id, moveId, 'east']);
+    t.same([await listOf(west), await listOf(east)], [[id], []], 'it leaves');
+    await resumeMove(eastward, slug);
+    t.same([await listOf(west), await listOf(east)], [[], [id]], 'it has moved');
+    await east.db.queryAsAdmin(`update app.clubs set move_id = $2, move_state = 'arriving' where id = $1`, [
+      id,
+      moveId,
+    ]);
+    t.same([await listOf(west), await listOf(east)], [[], [id]], 'it arrives');
+    await inEast.query('select app.open_club($1, $2)', [id, moveId]);
+  },
+);
 
 t.test(
   'a function for operators refuses a club that moves; one that moved is removed after a day',
@@ -111,18 +116,14 @@ t.test(
     const { id, slug } = await makeClub('left');
     const moveId = randomUUID();
     await inWest.query('select app.begin_move($1, $2, $3)', [id, moveId, 'east']);
-    const calls = {
-      begin_move: `gen_random_uuid(), 'other'`,
-      rename_club: `'a', 'b'`,
-      close_club: '',
-      reopen_club: '',
-      forget_club: '',
-      erase_member: 'gen_random_uuid()',
-      forget_events: 'now()',
-    };
-    for (const [name, values] of Object.entries(calls)) {
-      const statement = `select app.${name}($1${values && `, ${values}`})`;
-      await t.rejects(inWest.query(statement, [id]), { code: '55006' }, name);
+    const functions = await west.db.queryAsAdmin<{ call: string }>(
+      // STRICT functions do nothing without a value.
+      `select format('app.%s($1%s)', proname, case when proisstrict then ', now()' else repeat(', null', pronargs - 1) end) as call from pg_proc
+       where pronamespace = 'app'::regnamespace and proowner = 'club_operator'::regrole and prosecdef and proargtypes[0] = 'uuid'::regtype`,
+    );
+    t.ok(functions.length > 8);
+    for (const { call } of functions) {
+      await t.rejects(inWest.query(`select ${call}`, [id]), { code: '55006' }, call);
     }
     for (const name of ['end_move', 'open_club', 'abort_move']) {
       await t.rejects(
@@ -132,19 +133,70 @@ t.test(
       );
     }
     await t.rejects(inWest.query('select app.open_club($1, $2)', [id, moveId]), { code: 'CL005' });
-    await resumeMove(eastward, slug, silent());
+    await resumeMove(eastward, slug);
     await t.rejects(inWest.query('select app.abort_move($1, $2)', [id, moveId]), { code: 'CL005' });
     await t.rejects(inWest.query('select app.forget_club($1)', [id]), { code: 'CL006' });
+    await t.rejects(inWest.query(`select app.forget_club($1, '1 hour')`, [id]), { code: 'CL006' });
     await west.db.queryAsAdmin(`update app.clubs set moved_at = moved_at - interval '1 day' where id = $1`, [
       id,
     ]);
     await inWest.query('select app.forget_club($1)', [id]);
     t.same(await west.db.queryAsAdmin('select from app.members where tenant_id = $1', [id]), []);
     t.equal((await east.as('anna', 'Admin', id).get('/api/tasks')).status, 200);
-    await move(westward, slug);
-    t.equal((await west.as('anna', 'Admin', id).get('/api/tasks')).status, 200, 'it can come back');
   },
 );
+
+t.test(
+  'a club can move back at once: the move removes the rows that the first database has kept',
+  async (t) => {
+    const { id, slug } = await makeClub('returning');
+    await move(eastward, slug);
+    const there = east.as('anna', 'Admin', id);
+    await there.post('/api/tasks', { title: 'From the east' });
+    t.match(await planMove(westward, slug), { replaces: true });
+    t.match(
+      (await states(inWest)).find((club) => club.slug === slug),
+      { state: 'moved' },
+      'a plan removes nothing',
+    );
+    await move(westward, slug);
+    t.same(await served(id), [true, false]);
+    const { body } = await west.as('anna', 'Admin', id).get('/api/tasks');
+    t.same(body.map(({ title }: { title: string }) => title).sort(), ['Before', 'From the east']);
+    await move(eastward, slug);
+    t.same(await served(id), [false, true]);
+  },
+);
+
+/**
+ * Waits until a move waits for the transactions that are running, for a lock, or has ended.
+ *
+ * @returns whether it waits for transactions: then its session reads them for a third time
+ */
+async function waitsForTransactions(moving: Promise<unknown>): Promise<boolean> {
+  let hasEnded = false;
+  const end = () => {
+    hasEnded = true;
+  };
+  moving.then(end, end);
+  const readAt = new Set<string>();
+  let isBlocked = false;
+  await until(
+    async () => {
+      const sessions = await west.db.queryAsAdmin<{ start: string; blocked: boolean; reads: boolean }>(
+        `select query_start::text as start, wait_event_type is not distinct from 'Lock' as blocked, query like '%virtualxid%' as reads
+         from pg_stat_activity where datname = current_database() and usename like 'club\\_migrator%'`,
+      );
+      for (const { start } of sessions.filter(({ reads }) => reads)) {
+        readAt.add(start);
+      }
+      isBlocked = sessions.some(({ blocked }) => blocked);
+    },
+    () => readAt.size > 2 || isBlocked || hasEnded,
+    { everyMs: 1 },
+  );
+  return readAt.size > 2;
+}
 
 t.test('what began before the club left is in the copy, and what begins later is refused', async (t) => {
   const { id, slug } = await makeClub('writing');
@@ -153,20 +205,33 @@ t.test('what began before the club left is in the copy, and what begins later is
   await session.begin(caller);
   await session.client.query(`insert into app.tasks (title) values ('Under way')`);
   const moving = move(eastward, slug);
-  const later = await until(
-    () => west.as('anna', 'Admin', id).post('/api/tasks', { title: 'Later' }),
-    ({ status }) => status === 503,
-  );
-  t.match(later, MOVING);
-  t.match(
-    (await states(inWest)).find((club) => club.slug === slug),
-    { state: 'leaving' },
-    'it waits for the transaction',
-  );
+  t.ok(await waitsForTransactions(moving), 'the move waits for the transaction');
+  t.match(await west.as('anna', 'Admin', id).post('/api/tasks', { title: 'Later' }), MOVING);
+  const other = await west.db.makeClub('beside-writing');
+  t.equal((await west.as('anna', 'Admin', other).get('/api/tasks')).status, 200, 'no other club waits');
+  for (const operator of [inWest, inEast]) {
+    await t.rejects(lockDeploys(operator, 0), { message: /holds the lock of deploys/ }, 'no deploy begins');
+  }
   await session.client.query('commit');
   await moving;
   const { body } = await east.as('anna', 'Admin', id).get('/api/tasks');
-  t.ok(body.some(({ title }: { title: string }) => title === 'Under way'));
+  t.same(body.map(({ title }: { title: string }) => title).sort(), ['Before', 'Under way']);
+});
+
+t.test('a move gives up on a transaction that does not end, and the club is served again', async (t) => {
+  const { id, slug } = await makeClub('stuck');
+  const session = await connectAsRuntime(t, west.db);
+  await session.begin({ clubId: id, subject: 'anna', role: 'Admin' });
+  const moving = move(eastward, slug);
+  t.ok(await waitsForTransactions(moving));
+  const now = performance.now.bind(performance);
+  t.intercept(performance, 'now', { value: () => now() + 20_000 });
+  await t.rejects(moving, {
+    name: 'ClubMoveRefused',
+    message: /^A transaction of the service does not end \(pid \d+\)\./,
+  });
+  t.same(await served(id), [true, false]);
+  await session.client.query('rollback');
 });
 
 /** Whether each database serves a club. */
@@ -180,15 +245,15 @@ t.test(
   'a move that is cut at any commit is resumed or aborted, and one database at most serves the club',
   async (t) => {
     const proxies = [await startProxy(t, west.db.migrationUrl), await startProxy(t, east.db.migrationUrl)];
-    const [source, target] = proxies.map(({ url }) => url) as [string, string];
-    const cut: Route = {
-      source: { url: source, variable: 'MIGRATION_DATABASE_URL' },
-      target: { url: target, variable: 'TARGET_DATABASE_URL' },
-      name: 'east',
-    };
+    const [source, target] = proxies.map(({ url }) => ({ migrationUrl: url })) as [
+      { migrationUrl: string },
+      { migrationUrl: string },
+    ];
+    const cut = between(source, target);
     /** Moves a new club, and does this to its commit of this number; returns the number of commits. */
     const interrupt = async (slug: string, place: number, action: Action) => {
       const id = await west.db.makeClub(slug);
+      const plan = await planMove(eastward, slug);
       let commits = 0;
       for (const proxy of proxies) {
         proxy.onMessage = ({ from, type, text }) =>
@@ -196,7 +261,7 @@ t.test(
             ? action
             : 'pass';
       }
-      const failure = await move(cut, slug).then(
+      const failure = await moveClub(cut, plan).then(
         () => undefined,
         (error) => error,
       );
@@ -216,7 +281,7 @@ t.test(
         t.ok(failure instanceof OperatorError, `${what}: ${failure}`);
         t.not(String(await served(id)), 'true,true', what);
         const recovered = await (recovery === 'resume'
-          ? resumeMove(eastward, slug, silent())
+          ? resumeMove(eastward, slug)
           : abortMove(eastward, slug)
         ).then(
           () => true,
@@ -226,7 +291,7 @@ t.test(
         const at = String(await served(id));
         if (at === 'false,false') {
           // Either it has moved, so that it cannot be aborted, or the failed command had aborted it.
-          await resumeMove(eastward, slug, silent());
+          await resumeMove(eastward, slug);
         }
         t.match(String(await served(id)), /^(true,false|false,true)$/, what);
         const [here] = await served(id);
@@ -256,36 +321,78 @@ t.test('a move is refused where it cannot end, and nothing changes', async (t) =
   await t.rejects(planMove(eastward, 'none'), {
     message: /There is no club with the id or slug none/,
   });
-  await t.rejects(resumeMove(eastward, slug, silent()), {
+  await t.rejects(resumeMove(eastward, slug), {
     message: `The club ${slug} does not move from this database.`,
   });
-  t.same((await planMove(eastward, slug)).club.id, id);
+  t.match(await planMove(eastward, slug), { club: { id }, replaces: false });
   t.same(await served(id), [true, false]);
+
+  await inEast.query(`select app.provision_club('Copy', 'copy', 'UTC', $1)`, [id]);
+  await t.rejects(planMove(eastward, slug), {
+    message: `east has the club ${slug} already. If it is a copy, close it there and remove it with app.forget_club.`,
+  });
+  await inEast.query(`select app.begin_move($1, $2, 'other')`, [id, randomUUID()]);
+  await t.rejects(planMove(eastward, slug), {
+    message: `east has the club ${slug} already: there it moves to other. Resume or abort this move first.`,
+  });
+  await inEast.query('select app.abort_move(id, move_id) from app.list_moves() where id = $1', [id]);
+  await inEast.query('select app.close_club($1)', [id]);
+  await inEast.query('select app.forget_club($1)', [id]);
+  t.same(await served(id), [true, false]);
+});
+
+/** Makes a club arrive that has no rows yet. */
+async function beginArrival({ db }: TestService, operator: pg.Client, id: string, moveId: string) {
+  await operator.query(`select app.provision_club('Arriving', $2, 'UTC', $1)`, [id, `arriving-${moveId}`]);
+  await db.queryAsAdmin(`update app.clubs set move_id = $2, move_state = 'arriving' where id = $1`, [
+    id,
+    moveId,
+  ]);
+}
+
+t.test('an abort gives the club back even if the other database cannot be used', async (t) => {
+  const { id, slug } = await makeClub('unreachable');
+  const moveId = randomUUID();
+  await inWest.query('select app.begin_move($1, $2, $3)', [id, moveId, 'east']);
+  await beginArrival(east, inEast, id, moveId);
+  const gone = new URL(east.db.migrationUrl);
+  gone.port = String(await freePort());
+  const away = between(west.db, { migrationUrl: gone.href });
+  await t.rejects(resumeMove(away, slug), { name: 'ConnectionFailed' });
+  const isRefused = () =>
+    t.rejects(abortMove(away, slug), {
+      name: 'ClubMoveRefused',
+      message:
+        /^The first database serves the club\. east may have a copy: repeat --abort when it can be used\. /,
+    });
+  await isRefused();
+  t.same(await served(id), [true, false]);
+  await isRefused();
+  await abortMove(eastward, slug);
+  t.same(await east.db.queryAsAdmin('select from app.clubs where id = $1', [id]), [], 'the copy is removed');
 });
 
 t.test(
   'one database is not taken for two, and a club that has moved is not restored where it was',
   async (t) => {
     const { id, slug } = await makeClub('stale');
-    const same = route(west.db, west.db);
+    const same = between(west.db, west.db);
     for (const command of [
       () => planMove(same, slug),
-      () => resumeMove(same, slug, silent()),
+      () => resumeMove(same, slug),
       () => abortMove(same, slug),
       () => reconcileClubs(same, false),
     ]) {
       await t.rejects(async () => void (await command()), { message: /lead to the same database/ });
     }
-    const directory = await mkdtemp(join(tmpdir(), 'club-moves-'));
-    t.teardown(() => rm(directory, { recursive: true, force: true }));
-    const file = join(directory, 'stale.club');
-    await exportClub(eastward.source, slug, file, silent());
+    const file = join(await emptyFolder(t), 'stale.club');
+    await exportClub(eastward.source, slug, { file });
     await move(eastward, slug);
     await west.db.queryAsAdmin(`update app.clubs set moved_at = moved_at - interval '1 day' where id = $1`, [
       id,
     ]);
     for (const replaces of [false, true]) {
-      await t.rejects(importClub(eastward.source, file, silent(), { replaces }), {
+      await t.rejects(importClub(eastward.source, file, { replaces }), {
         message:
           'The club has moved to east. Restore it there, or remove it here with app.forget_club first.',
       });
@@ -306,15 +413,24 @@ t.test('a restored database serves no club that another one serves', async (t) =
      where slug in ('restored', 'copied')`,
   );
   t.same(await served(moved.id), [true, true]);
-  const found = { marked: [{ slug: 'restored' }], closed: [{ slug: 'copied' }] };
-  t.match(await reconcileClubs(eastward, true), found);
+  // A copy that had begun to arrive when the backup was made.
+  const half = await east.db.makeClub('half');
+  await beginArrival(west, inWest, half, randomUUID());
+  const reconcile = async (databases: MoveDatabases, isDry: boolean) =>
+    Object.entries(await reconcileClubs(databases, isDry)).map(([name, clubs]) =>
+      [name, ...clubs.map(({ id }: { id: string }) => id)].join(' '),
+    );
+  const found = [`marked ${moved.id}`, `removed ${half}`, `closed ${copied.id}`];
+  t.same(await reconcile(eastward, true), found);
   t.same(await served(moved.id), [true, true], 'a dry run marks none');
-  t.match(await reconcileClubs(eastward, false), found);
+  t.same((await states(inWest)).filter(({ state }) => state === 'arriving').length, 1, 'and removes none');
+  t.same(await reconcile(eastward, false), found);
   t.same(await served(moved.id), [false, true]);
-  t.match(await reconcileClubs(eastward, false), { marked: [] }, 'a second time there is nothing to do');
-  t.match(
-    (await reconcileClubs(westward, false)).marked.map((club) => club.slug),
-    ['copied'],
+  t.same(await west.db.queryAsAdmin('select from app.clubs where id = $1', [half]), []);
+  t.same(await reconcile(eastward, false), ['marked', 'removed', `closed ${copied.id}`], 'nothing is left');
+  t.same(
+    await reconcile(westward, false),
+    [`marked ${copied.id}`, 'removed', 'closed'],
     'of the other one only what this one serves',
   );
 });
@@ -326,19 +442,22 @@ t.test('no command continues where one of the databases has lost a commit', asyn
   await west.db.queryAsAdmin(`update app.clubs set move_state = 'leaving', moved_at = null where id = $1`, [
     id,
   ]);
-  for (const command of [() => resumeMove(eastward, slug, silent()), () => abortMove(eastward, slug)]) {
+  for (const command of [() => resumeMove(eastward, slug), () => abortMove(eastward, slug)]) {
     await t.rejects(async () => void (await command()), {
       message: /moves to east, but in east it is in no move\. One of the databases/,
     });
   }
   t.same(await served(id), [false, true]);
-  t.match(await reconcileClubs(eastward, false), { marked: [{ slug }] });
-  t.match(await resumeMove(eastward, slug, silent()), { wasMoved: true });
+  t.same(
+    (await reconcileClubs(eastward, false)).marked.map((club) => club.slug),
+    [slug],
+  );
+  t.match(await resumeMove(eastward, slug), { wasMoved: true });
 
   // The target lost the club.
   await inEast.query('select app.close_club($1)', [id]);
   await inEast.query('select app.forget_club($1)', [id]);
-  for (const command of [() => resumeMove(eastward, slug, silent()), () => abortMove(eastward, slug)]) {
+  for (const command of [() => resumeMove(eastward, slug), () => abortMove(eastward, slug)]) {
     await t.rejects(async () => void (await command()), {
       name: 'ClubMoveRefused',
       message: /has moved to east/,
@@ -351,7 +470,7 @@ t.test('an abort ends the move that it has found, and no later one', async (t) =
   const { id, slug } = await makeClub('aborted');
   const [first, second] = [randomUUID(), randomUUID()];
   await inWest.query('select app.begin_move($1, $2, $3)', [id, first, 'east']);
-  await t.rejects(abortMove({ ...eastward, name: 'other' }, slug), {
+  await t.rejects(abortMove({ ...eastward, targetName: 'other' }, slug), {
     message: /moves to east, not to other/,
   });
   await abortMove(eastward, slug);
@@ -361,7 +480,7 @@ t.test('an abort ends the move that it has found, and no later one', async (t) =
   for (const name of ['end_move', 'abort_move']) {
     await t.rejects(inWest.query(`select app.${name}($1, $2)`, [id, first]), { code: 'CL005' });
   }
-  await resumeMove(eastward, slug, silent());
+  await resumeMove(eastward, slug);
   t.same(await served(id), [false, true]);
 });
 
@@ -378,12 +497,10 @@ t.test('a request whose snapshot is older than the move is waited for', async (t
     version: shift.version,
   });
   await untilWaitingForLocks(west.db, 1);
-  const plan = { club: { id, slug, name: slug, closedAt: null }, rows: 0 };
-  const moving = moveClub(eastward, plan, silent());
-  await until(
-    () => states(inWest),
-    (list) => list.some((club) => club.slug === slug),
-  );
+  // A plan would wait for the lock.
+  const plan = { club: { id, slug, name: slug, closedAt: null }, replaces: false };
+  const moving = moveClub(eastward, plan);
+  t.ok(await waitsForTransactions(moving));
   await admin.query('commit');
   t.equal((await put).status, 200);
   await moving;
