@@ -37,6 +37,8 @@ const commands: Record<string, (...values: string[]) => Promise<string>> = {
   },
   'move CLUB CELL': move,
   'move CLUB CELL --resume': async (name, cell) => {
+    // Its errors after the move would hide that the club has moved.
+    readHaproxyConfig();
     const { clubId, wasMoved } = await resumeMove(databasesTo(cell), name, progress);
     const done = wasMoved ? 'The club had moved already.' : 'The club has moved.';
     return `${done} ${await changeMap(clubId, cell, done)}`;
@@ -148,7 +150,7 @@ async function reconcile(cell: string, isDry: boolean): Promise<string> {
   return [
     `In ${placeOf(source)}, compared with ${placeOf(target)}:`,
     `${isDry ? 'To be marked' : 'Marked'} as moved to ${cell}, which serves them: ${slugs(marked)}.`,
-    `${isDry ? 'To be removed' : 'Removed'}, because they had not arrived completely: ${slugs(removed)}.`,
+    `${isDry ? 'To be removed' : 'Removed'}, because they were not opened here: ${slugs(removed)}.`,
     `Not marked, because they are closed there: ${slugs(closed)}.`,
   ].join('\n');
 }
@@ -188,7 +190,7 @@ async function changeMap(id: string, cell: string, done: string): Promise<string
     await routeClub(haproxy, id, cell);
   } catch (error) {
     throw new ClubMoveRefused(
-      `${done} Its requests are not routed there yet: ${(error as Error).message} Then: node dist/club.js route ${id} ${cell}`,
+      `${done} Its route is not changed everywhere yet: ${(error as Error).message} Then: node dist/club.js route ${id} ${cell}`,
       { cause: error },
     );
   }

@@ -239,7 +239,7 @@ declare
 begin
   select c.closed_at, c.move_state, c.moved_at into known from app.clubs as c where c.id = forget_club.id;
   if known.move_state = 'moved' then
-    if known.moved_at > now() - after then
+    if (known.moved_at <= now() - after) is not true then
       raise exception using errcode = 'CL006', message = format('the club %s has moved less than %s ago', id, after);
     end if;
     update app.clubs as c set closed_at = coalesce(c.closed_at, clock_timestamp()) where c.id = forget_club.id;
@@ -268,7 +268,7 @@ begin
 end
 $$;
 comment on function app.forget_club(uuid, interval) is
-  'Removes a closed club, or one that has moved a day ago, or as long as the argument is, and all its rows, permanently. Waits for transactions that have inserted rows of the club. For operators. CL002: no such club; CL003: it is not closed; CL006: it has moved later than that; 55006: it moves; 40P01: a request that began before the club was closed is in the way, call it again.';
+  'Removes a closed club, or one that moved at least as long ago as the second argument, a day by default, and all its rows, permanently. Waits for transactions that have inserted rows of the club. For operators. CL002: no such club; CL003: it is not closed; CL006: it moved later; 55006: it moves; 40P01: a request that began before the club was closed is in the way, call it again.';
 grant execute on function app.forget_club(uuid, interval) to club_owner;
 
 set local role club_owner;

@@ -31,9 +31,8 @@ export async function findClub(client: pg.Client, club: string): Promise<ListedC
   const clubs = await listClubs(client);
   const found = clubs.find(({ id, slug }) => id === club.toLowerCase() || slug === club);
   if (found === undefined) {
-    const { database } = client;
     throw new ClubFileRefused(
-      `There is no club with the id or slug ${club} in the database ${database}. select * from app.list_clubs() lists all.`,
+      `There is no club with the id or slug ${club} in the database ${client.host}/${client.database}. select * from app.list_clubs() lists all.`,
     );
   }
   return found;

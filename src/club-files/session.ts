@@ -20,7 +20,7 @@ export interface Login {
 
 /**
  * Settings of the session: values are written as text in one form, and no limit of the login or the database ends a long copy. The server
- * ends a session whose client has not responded for 30 s: otherwise its locks would stay for two hours.
+ * ends a session whose client has not responded for 30 s, even while it waits for a lock: otherwise its locks would stay for two hours.
  */
 const SETTINGS = {
   search_path: 'pg_catalog, pg_temp',
@@ -38,6 +38,9 @@ const SETTINGS = {
   tcp_keepalives_idle: '15',
   tcp_keepalives_interval: '5',
   tcp_keepalives_count: '3',
+  tcp_user_timeout: '30000',
+  client_connection_check_interval: '10000',
+  idle_session_timeout: '0',
 };
 
 /**
@@ -51,10 +54,6 @@ export async function inTransaction<Result>(
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   return withoutDeploys(login, async (client) => {
-    await client.query(
-      'select set_config(name, $1::jsonb ->> lower(name), false) from pg_settings where $1::jsonb ? lower(name)',
-      [JSON.stringify(SETTINGS)],
-    );
     await client.query(`begin ${mode}`);
     await client.query(`set local role ${OWNER}`).catch((error) => {
       throw error.code === SQLSTATE.INSUFFICIENT_PRIVILEGE
@@ -73,6 +72,10 @@ export async function withoutDeploys<Result>(
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const run = async (client: pg.Client) => {
+    await client.query(
+      'select set_config(name, $1::jsonb ->> lower(name), false) from pg_settings where $1::jsonb ? lower(name)',
+      [JSON.stringify(SETTINGS)],
+    );
     if (!(await lockDeploysShared(client))) {
       throw new ClubFileRefused('A deploy runs in this database. Try again when it has ended.');
     }

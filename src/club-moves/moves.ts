@@ -56,7 +56,7 @@ export interface Plan {
 export interface Reconciled {
   /** The clubs that the other database serves. They are marked as moved. */
   marked: ListedClub[];
-  /** Those of which a copy had begun to arrive in this database. They are removed here. */
+  /** Those of which a copy had arrived in this database, and was not opened. They are removed here. */
   removed: ListedClub[];
   /** Those that it has, but closed: an operator decides where they are. */
   closed: ListedClub[];
@@ -67,7 +67,7 @@ type Call =
   | 'select app.end_move($1, $2)'
   | 'select app.open_club($1, $2)'
   | 'select app.abort_move($1, $2)'
-  | 'select app.forget_club($1, $2)';
+  | "select app.forget_club(id, $2) from app.list_moves() where id = $1 and state = 'moved'";
 
 /** Longer than a transaction of the service: it ends after 8 s, with a statement that takes 5 s at most (sql/roles.sql). */
 const LONGEST_TRANSACTION_MS = 20_000;
@@ -125,7 +125,11 @@ export async function moveClub(
   const move = { clubId: club.id, moveId: randomUUID() };
   return whileNotDeployed(databases, async () => {
     if (replaces) {
-      await call(target, 'select app.forget_club($1, $2)', [move.clubId, '0']);
+      await call(
+        target,
+        "select app.forget_club(id, $2) from app.list_moves() where id = $1 and state = 'moved'",
+        [move.clubId, '0'],
+      );
     }
     const began = performance.now();
     try {
@@ -135,9 +139,10 @@ export async function moveClub(
       throw await abortFailedMove(databases, move, error as Error);
     }
     await completeMove(databases, move).catch((error) => {
-      const advice =
-        error instanceof ClubMoveRefused ? 'Remove the copy with --abort.' : 'Continue it with --resume.';
-      throw new ClubMoveRefused(`The move was interrupted: ${error.message} ${advice}`, { cause: error });
+      throw new ClubMoveRefused(
+        `The move was interrupted: ${error.message} Continue it with --resume. If the club does not move any more, --abort removes what was copied.`,
+        { cause: error },
+      );
     });
     return performance.now() - began;
   });
@@ -166,6 +171,11 @@ export async function resumeMove(
     requireTarget(databases, club, here);
     if (here.state === 'moved' && there === null) {
       return { clubId, wasMoved: true };
+    }
+    if (here.state === 'moved' && there && there.state !== 'arriving') {
+      throw new ClubMoveRefused(
+        `The club ${club} had moved to ${here.targetName} already. There it ${describe(there)}.`,
+      );
     }
     const move = { clubId, moveId: here.moveId };
     if (here.state === 'leaving' && there === undefined) {
@@ -209,7 +219,11 @@ export async function abortMove(databases: MoveDatabases, club: string): Promise
     // The source first: then no other command can mark the club as moved, so none opens it at the target.
     await call(source, 'select app.abort_move($1, $2)', [clubId, here.moveId]);
   } else if (here) {
-    throw new ClubMoveRefused(`The club ${club} ${describe(here)}. Nothing undoes it.`);
+    const advice =
+      here.state === 'moved'
+        ? 'Nothing undoes it.'
+        : 'To abort its move, exchange the two databases, and name the other cell.';
+    throw new ClubMoveRefused(`The club ${club} ${describe(here)}. ${advice}`);
   } else if (isUsable && !isArriving) {
     throw new ClubMoveRefused(`The club ${club} ${describe(here)}.`);
   }
@@ -228,19 +242,24 @@ export async function abortMove(databases: MoveDatabases, club: string): Promise
  * After a database was restored from a backup: marks each club as moved that the other database serves. Run it before the restored database is
  * served, once for each other database.
  *
- * @param route from the restored database to another one
- * @param isDry whether to mark none
+ * @param databases the restored database is the source
+ * @param isDry whether to change nothing
  * @throws ConnectionFailed
  */
 export async function reconcileClubs(databases: MoveDatabases, isDry: boolean): Promise<Reconciled> {
   await requireTwoDatabases(databases);
-  const elsewhere = await inTransaction(databases.target, SNAPSHOT, async (client) => {
-    const moves = await listMoves(client);
-    return (await listClubs(client)).filter(({ id }) => !/arriving|moved/.test(moves.get(id)?.state ?? ''));
-  });
   return inTransaction(databases.source, WRITE, async (client) => {
     const moves = await listMoves(client);
     const known = (await listClubs(client)).filter(({ id }) => moves.get(id)?.state !== 'moved');
+    // The other database after this one: a club that moves from there meanwhile is not known here yet.
+    const elsewhere = await inTransaction(databases.target, SNAPSHOT, async (there) => {
+      const movesThere = await listMoves(there);
+      return (await listClubs(there)).filter(({ id }) => {
+        const move = movesThere.get(id);
+        const isUnderWay = move !== undefined && move.moveId === moves.get(id)?.moveId;
+        return !isUnderWay && move?.state !== 'arriving' && move?.state !== 'moved';
+      });
+    });
     const both = elsewhere.filter(({ id }) => known.some((club) => club.id === id));
     const isArriving = ({ id }: ListedClub) => moves.get(id)?.state === 'arriving';
     const open = both.filter(({ closedAt }) => closedAt === null);
@@ -385,7 +404,14 @@ async function whileNotDeployed<Result>(
   { source, target }: MoveDatabases,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return withoutDeploys(source, () => withoutDeploys(target, work));
+  // Settled, because the error of a session that is lost meanwhile would replace that of the work.
+  const [outcome] = await withoutDeploys(source, () =>
+    withoutDeploys(target, () => Promise.allSettled([work()])),
+  );
+  if (outcome.status === 'rejected') {
+    throw outcome.reason;
+  }
+  return outcome.value;
 }
 
 /** Calls a function for operators in a transaction. @throws ClubMoveRefused */

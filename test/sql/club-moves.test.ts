@@ -136,7 +136,9 @@ t.test(
     await resumeMove(eastward, slug);
     await t.rejects(inWest.query('select app.abort_move($1, $2)', [id, moveId]), { code: 'CL005' });
     await t.rejects(inWest.query('select app.forget_club($1)', [id]), { code: 'CL006' });
-    await t.rejects(inWest.query(`select app.forget_club($1, '1 hour')`, [id]), { code: 'CL006' });
+    for (const after of ['1 hour', null]) {
+      await t.rejects(inWest.query(`select app.forget_club($1, $2)`, [id, after]), { code: 'CL006' });
+    }
     await west.db.queryAsAdmin(`update app.clubs set moved_at = moved_at - interval '1 day' where id = $1`, [
       id,
     ]);
@@ -153,7 +155,8 @@ t.test(
     await move(eastward, slug);
     const there = east.as('anna', 'Admin', id);
     await there.post('/api/tasks', { title: 'From the east' });
-    t.match(await planMove(westward, slug), { replaces: true });
+    const plan = await planMove(westward, slug);
+    t.equal(plan.replaces, true);
     t.match(
       (await states(inWest)).find((club) => club.slug === slug),
       { state: 'moved' },
@@ -163,8 +166,20 @@ t.test(
     t.same(await served(id), [true, false]);
     const { body } = await west.as('anna', 'Admin', id).get('/api/tasks');
     t.same(body.map(({ title }: { title: string }) => title).sort(), ['Before', 'From the east']);
+
+    await inWest.query('select app.close_club($1)', [id]);
+    await t.rejects(moveClub(westward, plan), { name: 'ClubMoveRefused' });
+    const tasks = await west.db.queryAsAdmin('select from app.tasks where tenant_id = $1', [id]);
+    t.equal(tasks.length, 2, 'a plan from before another move removes no club');
+    await inWest.query('select app.reopen_club($1)', [id]);
+
     await move(eastward, slug);
     t.same(await served(id), [false, true]);
+    await inEast.query(`select app.begin_move($1, $2, 'north')`, [id, randomUUID()]);
+    await t.rejects(resumeMove(eastward, slug), {
+      message: `The club ${slug} had moved to east already. There it moves to north.`,
+    });
+    await inEast.query('select app.abort_move(id, move_id) from app.list_moves() where id = $1', [id]);
   },
 );
 
