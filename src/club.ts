@@ -19,9 +19,9 @@ import {
   type Plan,
   planMove,
   readState,
-  reconcileClubs,
   resumeMove,
 } from './club-moves/moves.js';
+import { reconcileClubs } from './club-moves/reconcile.js';
 import { CELL_NAME, readDeployConfig, readHaproxyConfig, readMoveConfig } from './config.js';
 import { explain, OperatorError } from './database/errors.js';
 

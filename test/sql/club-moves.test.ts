@@ -5,14 +5,8 @@ import t from 'tap';
 import { exportClub } from '../../src/club-files/export.js';
 import { importClub } from '../../src/club-files/import.js';
 import { ClubMoveRefused } from '../../src/club-moves/errors.js';
-import {
-  abortMove,
-  type MoveDatabases,
-  moveClub,
-  planMove,
-  reconcileClubs,
-  resumeMove,
-} from '../../src/club-moves/moves.js';
+import { abortMove, type MoveDatabases, moveClub, planMove, resumeMove } from '../../src/club-moves/moves.js';
+import { reconcileClubs } from '../../src/club-moves/reconcile.js';
 import { OperatorError } from '../../src/database/errors.js';
 import { lockDeploys } from '../../src/deploy/locks.js';
 import type { TestDatabase } from '../setup/database.js';
