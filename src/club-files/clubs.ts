@@ -1,5 +1,5 @@
 /** The clubs of a database, as operators find them. */
-import type pg from 'pg';
+import type { Client } from '../deploy/client.js';
 import { ClubFileRefused } from './errors.js';
 
 export interface ListedClub {
@@ -19,7 +19,7 @@ export interface ListedMove {
 }
 
 /** All clubs of the database. @param client as club_owner */
-export async function listClubs(client: pg.Client): Promise<ListedClub[]> {
+export async function listClubs(client: Client): Promise<ListedClub[]> {
   const { rows } = await client.query<ListedClub>(
     'select id, slug, name, to_json(closed_at) as "closedAt" from app.list_clubs()',
   );
@@ -27,7 +27,7 @@ export async function listClubs(client: pg.Client): Promise<ListedClub[]> {
 }
 
 /** The club with this id or slug. @param client as club_owner @throws ClubFileRefused */
-export async function findClub(client: pg.Client, club: string): Promise<ListedClub> {
+export async function findClub(client: Client, club: string): Promise<ListedClub> {
   const clubs = await listClubs(client);
   const found = clubs.find(({ id, slug }) => id === club.toLowerCase() || slug === club);
   if (found === undefined) {
@@ -39,7 +39,7 @@ export async function findClub(client: pg.Client, club: string): Promise<ListedC
 }
 
 /** The moves of the database, by the ids of their clubs. @param client as club_owner */
-export async function listMoves(client: pg.Client): Promise<Map<string, ListedMove>> {
+export async function listMoves(client: Client): Promise<Map<string, ListedMove>> {
   const { rows } = await client.query<ListedMove & { id: string }>(
     'select id, move_id as "moveId", state, target as "targetName" from app.list_moves()',
   );

@@ -1,7 +1,7 @@
 import { open, unlink } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import type pg from 'pg';
+import type { Client } from '../deploy/client.js';
 import { findClub } from './clubs.js';
 import { ClubFileRefused } from './errors.js';
 import { FORMAT, type Header, rowLine } from './format.js';
@@ -45,13 +45,13 @@ export async function exportClub(
  * @param club the id or the slug
  * @throws ClubFileRefused
  */
-export async function readClub(client: pg.Client, club: string, progress?: Progress): Promise<ExportedClub> {
+export async function readClub(client: Client, club: string, progress?: Progress): Promise<ExportedClub> {
   const tables = await readTables(client);
   const header = await readHeader(client, club, tables);
   return { header, rows: readRows(client, header, { tables, progress }) };
 }
 
-async function readHeader(client: pg.Client, club: string, tables: ClubTable[]): Promise<Header> {
+async function readHeader(client: Client, club: string, tables: ClubTable[]): Promise<Header> {
   const release = await readFingerprint(client);
   const { id, slug, name, closedAt } = await findClub(client, club);
   await enterClub(client, 'club_export', id);
@@ -74,7 +74,7 @@ async function readHeader(client: pg.Client, club: string, tables: ClubTable[]):
 }
 
 async function* readRows(
-  client: pg.Client,
+  client: Client,
   header: Header,
   { tables, progress }: { tables: ClubTable[]; progress: Progress | undefined },
 ): AsyncGenerator<string> {

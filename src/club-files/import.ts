@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type pg from 'pg';
-import { isDatabaseError } from '../deploy/client.js';
+import { type Client, isDatabaseError } from '../deploy/client.js';
 import { listClubs, listMoves } from './clubs.js';
 import { ClubFileRefused } from './errors.js';
 import { type Header, parseHeader } from './format.js';
@@ -69,7 +68,7 @@ export interface Arrival {
  * @param client in a transaction, as club_owner
  * @throws ClubFileRefused
  */
-export async function writeClub(client: pg.Client, header: Header, arrival: Arrival): Promise<void> {
+export async function writeClub(client: Client, header: Header, arrival: Arrival): Promise<void> {
   await requireRelease(client, header);
   await requireAbsence(client, header);
   const tables = await readTables(client);
@@ -83,7 +82,7 @@ export async function writeClub(client: pg.Client, header: Header, arrival: Arri
 }
 
 /** @throws ClubFileRefused when the club moves or has moved: another database may serve it */
-async function requireNoMove(client: pg.Client, { club }: Header): Promise<void> {
+async function requireNoMove(client: Client, { club }: Header): Promise<void> {
   const move = (await listMoves(client)).get(club.id);
   if (move !== undefined) {
     throw new ClubFileRefused(
@@ -95,7 +94,7 @@ async function requireNoMove(client: pg.Client, { club }: Header): Promise<void>
 }
 
 /** Removes the club that the file replaces. @throws ClubFileRefused when it is open or moves */
-async function forgetClub(client: pg.Client, { club }: Header): Promise<void> {
+async function forgetClub(client: Client, { club }: Header): Promise<void> {
   if ((await listClubs(client)).some(({ id }) => id === club.id)) {
     await client.query('select app.forget_club($1)', [club.id]).catch((error) => {
       throw isDatabaseError(error)
@@ -105,7 +104,7 @@ async function forgetClub(client: pg.Client, { club }: Header): Promise<void> {
   }
 }
 
-async function requireRelease(client: pg.Client, { release }: Header): Promise<void> {
+async function requireRelease(client: Client, { release }: Header): Promise<void> {
   const deployed = await readFingerprint(client);
   if (deployed !== release) {
     throw new ClubFileRefused(
@@ -115,7 +114,7 @@ async function requireRelease(client: pg.Client, { release }: Header): Promise<v
   }
 }
 
-async function requireAbsence(client: pg.Client, { club }: Header): Promise<void> {
+async function requireAbsence(client: Client, { club }: Header): Promise<void> {
   const clubs = await listClubs(client);
   if (clubs.some(({ id }) => id === club.id)) {
     throw new ClubFileRefused(
@@ -144,7 +143,7 @@ function requireTables(header: Header, tables: ClubTable[]): void {
 }
 
 async function writeRows(
-  client: pg.Client,
+  client: Client,
   header: Header,
   tables: ClubTable[],
   { lines, progress, closedAt, moveId }: Arrival,
@@ -186,7 +185,7 @@ async function take(lines: AsyncIterator<string>, most: number, characters: numb
 
 /** Inserts rows of a table of the club; the club in the column is that of the context. @param added values of columns that no file has */
 async function insert(
-  client: pg.Client,
+  client: Client,
   { name, tenant, columns }: ClubTable,
   lines: string[],
   added: Record<string, string | null>,
@@ -210,7 +209,7 @@ async function insert(
   }
 }
 
-async function requireSummaries(client: pg.Client, header: Header, tables: ClubTable[]): Promise<void> {
+async function requireSummaries(client: Client, header: Header, tables: ClubTable[]): Promise<void> {
   for (const table of tables) {
     const { rows, hash } = await summarize(client, table);
     const expected = header.tables.find(({ table: name }) => name === table.name);

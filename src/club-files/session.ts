@@ -1,6 +1,5 @@
-import type pg from 'pg';
 import { SQLSTATE } from '../database/sql-states.js';
-import { withClient } from '../deploy/client.js';
+import { type Client, withClient } from '../deploy/client.js';
 import { lockDeploysShared } from '../deploy/locks.js';
 import { MIGRATOR, OWNER } from '../deploy/roles.js';
 import { ClubFileRefused } from './errors.js';
@@ -51,7 +50,7 @@ const SETTINGS = {
 export async function inTransaction<Result>(
   login: Login,
   mode: typeof SNAPSHOT | typeof WRITE,
-  work: (client: pg.Client) => Promise<Result>,
+  work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   return withoutDeploys(login, async (client) => {
     await client.query(`begin ${mode}`);
@@ -69,9 +68,9 @@ export async function inTransaction<Result>(
 /** Runs work while a session keeps deploys from the database. @throws as inTransaction */
 export async function withoutDeploys<Result>(
   { url, variable }: Login,
-  work: (client: pg.Client) => Promise<Result>,
+  work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
-  const run = async (client: pg.Client) => {
+  const run = async (client: Client) => {
     await client.query(
       'select set_config(name, $1::jsonb ->> lower(name), false) from pg_settings where $1::jsonb ? lower(name)',
       [JSON.stringify(SETTINGS)],
@@ -85,7 +84,7 @@ export async function withoutDeploys<Result>(
 }
 
 /** The fingerprint of the release that was deployed last. */
-export async function readFingerprint(client: pg.Client): Promise<string> {
+export async function readFingerprint(client: Client): Promise<string> {
   const { rows } = await client.query(
     'select fingerprint from deploy.releases order by applied_at desc limit 1',
   );
@@ -94,7 +93,7 @@ export async function readFingerprint(client: pg.Client): Promise<string> {
 
 /** Continues the transaction as a role that reads or writes the rows of one club. */
 export async function enterClub(
-  client: pg.Client,
+  client: Client,
   role: 'club_export' | 'club_import',
   id: string,
 ): Promise<void> {

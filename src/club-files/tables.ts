@@ -1,7 +1,7 @@
 /**
  * The tables with rows of a club, as the catalog has them: those of later features too.
  */
-import type pg from 'pg';
+import type { Client } from '../deploy/client.js';
 import { ClubFileRefused } from './errors.js';
 
 /** The columns of app.clubs with the state of the club in this database. No file has them. */
@@ -31,7 +31,7 @@ export interface Summary {
  * @param client as club_owner
  * @throws ClubFileRefused when a table has no club, or no policy for exports: its rows would be left out
  */
-export async function readTables(client: pg.Client): Promise<ClubTable[]> {
+export async function readTables(client: Client): Promise<ClubTable[]> {
   const { rows } = await client.query<ClubTable & { isExported: boolean }>(`
     select tables.relation as name, quote_ident(tables.tenant_column) as tenant,
       array(select attname::text from pg_attribute where attrelid = tables.relid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum) as columns,
@@ -72,7 +72,7 @@ export function rowOf({ name }: ClubTable): string {
 }
 
 /** Counts and hashes the rows of a table that the policies of the session's role show. */
-export async function summarize(client: pg.Client, table: ClubTable): Promise<Summary> {
+export async function summarize(client: Client, table: ClubTable): Promise<Summary> {
   const summary = `
     select count(*)::integer as rows, coalesce(sum(hash), 0)::text as hash
     from ${table.name} as exported

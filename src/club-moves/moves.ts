@@ -7,7 +7,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
 import { findClub, type ListedClub, type ListedMove, listClubs, listMoves } from '../club-files/clubs.js';
 import { readClub } from '../club-files/export.js';
 import { countRows } from '../club-files/format.js';
@@ -22,7 +21,7 @@ import {
   withoutDeploys,
 } from '../club-files/session.js';
 import { SQLSTATE } from '../database/sql-states.js';
-import { ConnectionFailed } from '../deploy/client.js';
+import { type Client, ConnectionFailed } from '../deploy/client.js';
 import { ClubMoveRefused } from './errors.js';
 
 /** The two databases of a move. */
@@ -293,7 +292,7 @@ async function abortFailedMove(
  * that the club leaves. Other clubs are not blocked.
  */
 async function untilRequestsEnd(login: Login): Promise<void> {
-  const running = async (client: pg.Client) => {
+  const running = async (client: Client) => {
     const { rows } = await client.query<{ transaction: string; pid: number }>(`
       select lock.virtualxid as transaction, lock.pid
       from pg_locks as lock

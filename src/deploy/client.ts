@@ -21,6 +21,9 @@ export class ConnectionFailed extends OperatorError {
   }
 }
 
+/** A connection of `withClient`, for the modules that use no driver themselves. */
+export type Client = pg.Client;
+
 /** Whether the server refused a statement or the login. */
 export function isDatabaseError(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError;

@@ -96,10 +96,10 @@ t.test('only src/config.ts reads the environment', async (t) => {
 });
 
 t.test(
-  'only src/database connects to PostgreSQL as the service; deploys and operators’ commands have their own clients',
+  'only src/database connects to PostgreSQL as the service, and only src/deploy as deploys and operators’ commands do',
   async (t) => {
     const isService = (path: string) => path.startsWith('src/database/');
-    const isOperator = (path: string) => /^src\/(deploy|club-files|club-moves)\//.test(path);
+    const isOperator = (path: string) => path.startsWith('src/deploy/');
     t.same(
       importersOf((name) => name === 'postgres', isService),
       [],
